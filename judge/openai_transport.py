@@ -1,0 +1,161 @@
+"""Live transport: any OpenAI-compatible chat endpoint through the openai package.
+
+The SDK's own retries are off (ours count), and every parameter travels with its request: no
+attribute of a client handed in is ever written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from ._openai_params import RUNGS, Learnt
+from .errors import JudgeError, SetupError
+from .types import Reply, ReplyState, Request, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FINISHES: Mapping[str, ReplyState] = {
+    "stop": ReplyState.COMPLETE,
+    "eos": ReplyState.COMPLETE,
+    "eos_token": ReplyState.COMPLETE,
+    "end_turn": ReplyState.COMPLETE,
+    "stop_sequence": ReplyState.COMPLETE,
+    "tool_calls": ReplyState.COMPLETE,
+    "length": ReplyState.LENGTH,
+    "max_tokens": ReplyState.LENGTH,
+    "model_length": ReplyState.LENGTH,
+    "content_filter": ReplyState.FILTERED,
+    "safety": ReplyState.FILTERED,
+    "refusal": ReplyState.FILTERED,
+    "recitation": ReplyState.FILTERED,
+}
+"""Providers' words for how a reply ended, in lower case; an unknown word counts as complete
+and the reader decides."""
+
+
+def reply_state(finish: str | None, text: str) -> ReplyState:
+    """Map a finish reason and a text to one of the four states.
+
+    >>> reply_state("MAX_TOKENS", "{}"), reply_state("stop", " ")
+    (<ReplyState.LENGTH: 'length'>, <ReplyState.EMPTY: 'empty'>)
+    """
+    state = FINISHES.get((finish or "").lower(), ReplyState.COMPLETE)
+    if state is ReplyState.COMPLETE and not text.strip():
+        return ReplyState.EMPTY
+    return state
+
+
+class OpenAITransport:
+    """Sends requests to ``/chat/completions``.
+
+    Args:
+        base_url: as the openai package reads it (``OPENAI_BASE_URL``) when None.
+        api_key: as the openai package reads it (``OPENAI_API_KEY``) when None.
+        client: a ready ``AsyncOpenAI``, ``OpenAI`` or Azure client to use instead. A
+            synchronous one runs in a thread, so that it does not hold up the others.
+    """
+
+    def __init__(
+        self, *, base_url: str | None = None, api_key: str | None = None, client: Any = None
+    ) -> None:
+        """Nothing is connected yet."""
+        self._settings = {"base_url": base_url, "api_key": api_key}
+        self._client = None if client is None else client.with_options(max_retries=0)
+        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._learnt: defaultdict[str, Learnt] = defaultdict(Learnt)
+        self.endpoint = str(client.base_url) if client is not None else base_url or _default_url()
+
+    def check(self) -> None:
+        """Raise ``SetupError`` now when no client can be made (no key)."""
+        if self._client is None:
+            _new_client(self._settings)
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request once; a refused parameter is left out and the request sent anew."""
+        import openai
+
+        from ._openai_errors import translate
+
+        learnt = self._learnt[request.model]
+        while True:
+            rung, dropped = RUNGS[learnt.rung], tuple(sorted(learnt.dropped))
+            params = learnt.apply(request.sampling, request.schema)
+            messages = [message._asdict() for message in request.messages]
+            try:
+                completion = await self._create(model=request.model, messages=messages, **params)
+            except openai.BadRequestError as error:
+                # Another call may have learnt the same while this one was under way.
+                moved = learnt.apply(request.sampling, request.schema) != params
+                if not moved and not learnt.learn(error.message, error.param, params):
+                    raise translate(error, self.endpoint) from error
+            except openai.OpenAIError as error:
+                raise translate(error, self.endpoint) from error
+            else:
+                return _reply(completion, rung if request.schema else "text", dropped, self.endpoint)
+
+    async def _create(self, **arguments: Any) -> Any:
+        import openai
+
+        client = self._client_here()
+        if isinstance(client, openai.AsyncOpenAI):
+            return await client.chat.completions.create(**arguments)
+        return await asyncio.to_thread(client.chat.completions.create, **arguments)
+
+    def _client_here(self) -> Any:
+        """The caller's client, or one of our own for this event loop: connections cannot
+        outlive the loop they were opened on.
+        """
+        if self._client is not None:
+            return self._client
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            self._by_loop[loop] = _new_client(self._settings)
+        return self._by_loop[loop]
+
+    async def aclose(self) -> None:
+        """Close the connections opened on the running loop."""
+        client = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+
+def _new_client(settings: Mapping[str, str | None]) -> Any:
+    import openai
+
+    try:
+        return openai.AsyncOpenAI(max_retries=0, **settings)  # type: ignore[arg-type]
+    except openai.OpenAIError as error:
+        message = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
+        raise SetupError(message) from error
+
+
+def _default_url() -> str:
+    import os
+
+    return os.environ.get("OPENAI_BASE_URL") or "OpenAI"
+
+
+def _reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) -> Reply:
+    if not getattr(completion, "choices", None):
+        raise JudgeError(f"{endpoint}: a reply without choices: not an OpenAI-compatible server?")
+    choice = completion.choices[0]
+    text = choice.message.content or ""
+    finish = choice.finish_reason
+    if getattr(choice.message, "refusal", None) and not text:
+        finish = "refusal"
+    usage = completion.usage
+    return Reply(
+        text=text,
+        state=reply_state(finish, text),
+        finish=finish,
+        usage=Usage(usage.prompt_tokens, usage.completion_tokens) if usage else Usage(),
+        model=completion.model,
+        rung=rung,
+        dropped=dropped,
+    )

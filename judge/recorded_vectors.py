@@ -1,0 +1,60 @@
+"""Recorded vectors, beside the recorded replies: one file a batch of texts.
+
+Vectors of the embedded embedder are not recorded: they are computed anew wherever it runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from .embedders import EmbeddedE5, Embedder, checked
+from .errors import RecordingMissingError
+from .recordings import FORMAT, RecordingMode, Recordings, read_entry, write_entry
+
+FOLDER = "embedding"
+
+
+class RecordedEmbedder:
+    """Stands in for an embedder as the recordings' mode says."""
+
+    def __init__(self, recordings: Recordings, live: Embedder) -> None:
+        """Record, or replay instead of, ``live``."""
+        self.name, self._recordings, self._live = live.name, recordings, live
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """The recorded vectors where the mode allows, else fresh ones that are then recorded.
+
+        Raises:
+            RecordingMissingError: in replay, these texts were not recorded.
+        """
+        file, mode = self._file(texts), self._recordings.mode
+        if mode in (RecordingMode.REPLAY, RecordingMode.MISSING) and file.is_file():
+            self._recordings.mark_used(file)
+            return checked(read_entry(file)["vectors"], len(texts), self.name)
+        if mode is RecordingMode.REPLAY:
+            raise RecordingMissingError(
+                f"{self._recordings.path}: no recorded vectors {file.name} of {self.name} for"
+                f" {len(texts)} texts; run again with mode 'missing' to record them"
+            )
+        vectors = await self._live.embed(texts)
+        entry = {"format": FORMAT, "embedder": self.name, "texts": list(texts), "vectors": vectors}
+        write_entry(file, entry)
+        self._recordings.mark_used(file)
+        return vectors
+
+    def _file(self, texts: Sequence[str]) -> Path:
+        text = json.dumps([self.name, list(texts)], ensure_ascii=False)
+        key = hashlib.sha256(text.encode()).hexdigest()
+        return self._recordings.path / FOLDER / f"{key[:20]}.json"
+
+
+def recorded(embedder: Embedder, recordings: Recordings | None) -> Embedder:
+    """The embedder as the recordings' mode has it."""
+    if recordings is None or recordings.mode is RecordingMode.OFF:
+        return embedder
+    if isinstance(embedder, EmbeddedE5 | RecordedEmbedder):
+        return embedder
+    return RecordedEmbedder(recordings, embedder)

@@ -1,0 +1,235 @@
+"""Recorded replies: a folder of JSON files, one interaction a file.
+
+    <folder>/recordings.json                 format, model, parameters, free notes
+    <folder>/<prompt id>/<key>.json          one request and its reply
+
+The file name is the start of the request's SHA-256 key, which covers everything that can alter
+the reply: model, messages, schema, sampling, prompt and repetition. Where the model was served
+is not part of it, so that a recording can be replayed without the server's address. No key and
+no header is ever written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from .errors import RecordingFormatError, RecordingMissingError, SetupError
+from .types import Reply, ReplyState, Request, Transport, Usage
+
+FORMAT = 1
+
+
+class RecordingMode(StrEnum):
+    """What to do with recordings."""
+
+    OFF = "off"
+    REPLAY = "replay"
+    MISSING = "missing"
+    REWRITE = "rewrite"
+
+
+class Recordings:
+    """A folder of recorded replies.
+
+    Args:
+        path: the folder; made when the first reply is recorded.
+        mode: ``replay`` answers from the folder alone, and a request that is not there is an
+            error; ``missing`` records what is not there; ``rewrite`` records everything anew;
+            ``off`` ignores the folder.
+
+    Raises:
+        SetupError: an unknown mode, or nothing to replay in the folder.
+        RecordingFormatError: the folder's ``recordings.json`` is of another format.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], mode: str = "replay") -> None:
+        """Read the folder's header; replies are read when asked for."""
+        self.path = Path(path)
+        try:
+            self.mode = RecordingMode(mode)
+        except ValueError:
+            modes = ", ".join(RecordingMode)
+            raise SetupError(f"unknown recordings mode {mode!r}; choose one of {modes}") from None
+        self.header: dict[str, Any] = {}
+        header = self.path / "recordings.json"
+        if self.mode is not RecordingMode.OFF and header.is_file():
+            self.header = read_entry(header)
+        if self.mode is RecordingMode.REPLAY and not self.header:
+            raise SetupError(f"no recordings in {self.path}: there is no {header.name}")
+        self._used: set[Path] = set()
+
+    def describe(self, **facts: Any) -> None:
+        """Write the folder's header: model, parameters, and what else is worth knowing."""
+        self.header = {"format": FORMAT, **self.header, **facts}
+        write_entry(self.path / "recordings.json", self.header)
+
+    def wrap(self, live: Transport | None) -> Transport:
+        """The transport that stands in for ``live`` in this mode."""
+        if self.mode is RecordingMode.REPLAY:
+            return ReplayTransport(self)
+        if live is None:
+            raise SetupError(f"recordings mode {self.mode} needs a judge to ask")
+        return live if self.mode is RecordingMode.OFF else RecordTransport(self, live)
+
+    def file(self, request: Request) -> Path:
+        """Where this request's reply is, or would be, recorded."""
+        folder = request.prompt.id if request.prompt else "other"
+        return self.path / folder / f"{request.key()[:20]}.json"
+
+    def find(self, request: Request) -> Reply | None:
+        """The recorded reply to a request, or None.
+
+        Raises:
+            RecordingFormatError: the file is not a recording of a known format.
+        """
+        file = self.file(request)
+        if not file.is_file():
+            return None
+        self.mark_used(file)
+        entry = read_entry(file)
+        try:
+            reply = dict(entry["reply"])
+            reply["state"] = ReplyState(reply["state"])
+            reply["usage"] = Usage(**reply["usage"])
+            reply["dropped"] = tuple(reply["dropped"])
+            return Reply(**reply)
+        except (KeyError, TypeError, ValueError) as error:
+            raise RecordingFormatError(f"{file}: not a recorded reply: {error!r}") from error
+
+    def save(self, request: Request, reply: Reply) -> None:
+        """Record a reply: written whole or not at all."""
+        if not self.header:
+            self.describe(model=request.model, sampling=dict(request.sampling))
+        file = self.file(request)
+        self.mark_used(file)
+        entry = {
+            "format": FORMAT,
+            "key": request.key(),
+            "recorded": datetime.now(UTC).date().isoformat(),
+            "request": request.canonical(),
+            "reply": asdict(reply),
+        }
+        write_entry(file, entry)
+
+    def mark_used(self, file: Path) -> None:
+        """Count a file as served or written."""
+        self._used.add(file)
+
+    def unused(self) -> list[Path]:
+        """Recorded files that this object has neither served nor written, sorted."""
+        return sorted(set(self._files()) - self._used)
+
+    def explain_miss(self, request: Request) -> str:
+        """One line: what was asked for, the nearest recording, and how they differ."""
+        asked = request.canonical()
+        prompt = request.prompt.id if request.prompt else "other"
+        nearest = self._nearest(asked, prompt)
+        if nearest is None:
+            found = f"no recording of prompt {prompt!r} there"
+        else:
+            file, differing = nearest
+            found = f"nearest is {file.name}, which differs in {', '.join(differing)}"
+        return (
+            f"{self.path}: no recording {self.file(request).name} of prompt {prompt!r}; {found};"
+            " run again with mode 'missing' to record it"
+        )
+
+    def _nearest(self, asked: Mapping[str, Any], prompt: str) -> tuple[Path, list[str]] | None:
+        best: tuple[float, Path, list[str]] | None = None
+        for file in self._files(prompt):
+            known = read_entry(file)["request"]
+            differing = [name for name in asked if _differs(name, asked, known)]
+            last = (str(asked["messages"][-1:]), str(known["messages"][-1:]))
+            alike = difflib.SequenceMatcher(None, *last).quick_ratio() - len(differing)
+            if best is None or alike > best[0]:
+                best = (alike, file, [_difference(name, asked, known) for name in differing])
+        return best[1:] if best else None
+
+    def _files(self, prompt: str = "*") -> Iterator[Path]:
+        return self.path.glob(f"{prompt}/*.json")
+
+
+class ReplayTransport:
+    """Answers from recordings alone; opens no connection."""
+
+    def __init__(self, recordings: Recordings) -> None:
+        """Replay from this folder."""
+        self.recordings, self.endpoint = recordings, f"recordings {recordings.path}"
+
+    async def send(self, request: Request) -> Reply:
+        """The recorded reply.
+
+        Raises:
+            RecordingMissingError: there is none; the text shows the nearest one.
+        """
+        reply = self.recordings.find(request)
+        if reply is None:
+            raise RecordingMissingError(self.recordings.explain_miss(request))
+        return reply
+
+
+class RecordTransport:
+    """Asks the live transport and keeps what it answers."""
+
+    def __init__(self, recordings: Recordings, live: Transport) -> None:
+        """Record ``live`` into this folder."""
+        self.recordings, self.live, self.endpoint = recordings, live, live.endpoint
+
+    async def send(self, request: Request) -> Reply:
+        """The recorded reply where the mode allows, else a fresh one that is then recorded."""
+        if self.recordings.mode is RecordingMode.MISSING:
+            reply = self.recordings.find(request)
+            if reply is not None:
+                return reply
+        reply = await self.live.send(request)
+        self.recordings.save(request, reply)
+        return reply
+
+
+def _differs(name: str, asked: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    return json.dumps(asked[name]) != json.dumps(known.get(name))
+
+
+def _difference(name: str, asked: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """A field that differs, with its values where they are short."""
+    new, old = json.dumps(asked[name]), json.dumps(known.get(name))
+    return f"{name} ({old} recorded, {new} asked)" if len(new) + len(old) < 120 else name
+
+
+def read_entry(file: Path) -> dict[str, Any]:
+    """A file of the recordings.
+
+    Raises:
+        RecordingFormatError: it cannot be read, or is of another format.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordingFormatError(f"{file}: cannot be read as JSON: {error}") from error
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise RecordingFormatError(
+            f"{file}: recording format {found!r}, this version reads {FORMAT}; record it anew"
+        )
+    return dict(data)
+
+
+def write_entry(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a file whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False
+    ) as out:
+        out.write(text)
+    os.chmod(out.name, 0o644)
+    os.replace(out.name, file)

@@ -1,0 +1,97 @@
+"""Send the same request again when the trouble lies with the service (tenacity).
+
+Retrying is apart from re-asking (``items.py``): it changes nothing about the question, has
+its own budget and its own counter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_exponential,
+    wait_random,
+)
+
+from .errors import (
+    JudgeError,
+    JudgeRateLimitError,
+    JudgeTimeoutError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+)
+from .types import Reply, Request, Transport
+
+RETRIED = (
+    JudgeRateLimitError,
+    JudgeTimeoutError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+)
+MAX_WAIT = 60.0
+_backoff = wait_exponential(multiplier=0.5, max=MAX_WAIT) + wait_random(0, 0.5)
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often and how long one request is tried.
+
+    Attributes:
+        attempts: tries in all, the first included.
+        attempt_timeout: seconds for one try.
+        budget: seconds for all tries and the waits between them; no further try is begun
+            after it.
+        sleep: waits; replaced in tests.
+    """
+
+    attempts: int = 4
+    attempt_timeout: float = 120.0
+    budget: float = 600.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+def wait(state: RetryCallState) -> float:
+    """Seconds before the next try: what the service asked for (capped), else a backoff."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, JudgeError) and error.retry_after is not None:
+        return min(error.retry_after, MAX_WAIT)
+    return _backoff(state)
+
+
+async def send_with_retry(
+    transport: Transport, request: Request, policy: RetryPolicy
+) -> tuple[Reply, int]:
+    """Return the reply and the number of tries it took.
+
+    Raises:
+        JudgeError: of the last try.
+    """
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(RETRIED),
+        stop=stop_after_attempt(policy.attempts) | stop_after_delay(policy.budget),
+        wait=wait,
+        sleep=policy.sleep,
+        reraise=True,
+    )
+    attempts = 0
+
+    async def once() -> Reply:
+        nonlocal attempts
+        attempts += 1
+        try:
+            async with asyncio.timeout(policy.attempt_timeout) as clock:
+                return await transport.send(request)
+        except TimeoutError as error:
+            if not clock.expired():
+                raise
+            message = f"no reply within {policy.attempt_timeout:g} s from {transport.endpoint}"
+            raise JudgeTimeoutError(message) from error
+
+    return await retrying(once), attempts

@@ -1,0 +1,59 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+
+def load_beside(name: str) -> ModuleType:
+    """A helper module of this folder, by path: the folder is not a package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+class FakeOpenAIStarter:
+    """Starts fake OpenAI servers that stop with the test; ``Reply`` is their ``FakeReply``."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        module = sys.modules.get("fake_openai") or load_beside("fake_openai")
+        self.Reply: Any = module.FakeReply
+        self.embedding: Any = module.embedding
+        self._server, self._stack = module.FakeOpenAI, stack
+
+    def __call__(self, answer: Any = None, **options: Any) -> Any:
+        return self._stack.enter_context(self._server(answer, **options))
+
+
+@pytest.fixture
+def fake_openai() -> Iterator[FakeOpenAIStarter]:
+    """``server = fake_openai(lambda body: {...})``, then ``server.url``, ``server.bodies``."""
+    with ExitStack() as stack:
+        yield FakeOpenAIStarter(stack)
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Any:
+    """The module ``scripted_judge``: ``make_judge``, ``answer_well``, ``only``, …"""
+    return sys.modules.get("scripted_judge") or load_beside("scripted_judge")
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the keys and addresses of whoever runs it."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,99 @@
+"""Retrying by class of error, without ever sleeping."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tenacity import RetryCallState, Retrying
+
+from ragas_judge.judge import Judge, Reply, RetryPolicy, ScriptedTransport, errors
+from ragas_judge.judge.retry import MAX_WAIT, RETRIED, wait
+
+RETRIED_ONES = [
+    errors.JudgeRateLimitError,
+    errors.JudgeTimeoutError,
+    errors.JudgeUnavailableError,
+    errors.JudgeUnreachableError,
+]
+OTHERS = [errors.JudgeAuthError, errors.JudgeQuotaError, errors.JudgeRequestError]
+
+
+def judge_that(outcomes: list[Any], waits: list[float], **policy: Any) -> Judge:
+    steps = iter(outcomes)
+
+    def answer(_: Any) -> Any:
+        step = next(steps)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    policy_ = RetryPolicy(sleep=sleep, **policy)
+    return Judge("scripted", transport=ScriptedTransport(answer), retry=policy_)
+
+
+def ask(judge: Judge) -> tuple[Reply, int]:
+    return asyncio.run(judge.ask(judge.request([("user", "x")])))
+
+
+@pytest.mark.parametrize("kind", RETRIED_ONES)
+def test_trouble_of_the_service_is_tried_again(kind: type[errors.JudgeError]) -> None:
+    waits: list[float] = []
+    reply, attempts = ask(judge_that([kind("a"), kind("b"), "fine"], waits))
+    assert (reply.text, attempts, len(waits)) == ("fine", 3, 2)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_would_fail_again_is_not_tried_again(kind: type[errors.JudgeError]) -> None:
+    waits: list[float] = []
+    with pytest.raises(kind):
+        ask(judge_that([kind("no"), "never"], waits))
+    assert waits == []
+
+
+def test_the_retried_classes_are_these_four() -> None:
+    assert set(RETRIED) == set(RETRIED_ONES)
+
+
+def test_the_last_error_is_raised_when_tries_run_out() -> None:
+    waits: list[float] = []
+    tries = [errors.JudgeUnavailableError(str(number)) for number in range(3)]
+    with pytest.raises(errors.JudgeUnavailableError, match="2"):
+        ask(judge_that(tries, waits, attempts=3))
+
+
+def state(error: Exception, attempt: int = 1) -> RetryCallState:
+    made = RetryCallState(Retrying(), None, (), {})
+    made.attempt_number = attempt
+    made.set_exception((type(error), error, None))
+    return made
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(0.0, 0.0), (7.5, 7.5), (9999.0, MAX_WAIT)])
+def test_the_wait_a_service_asks_for_is_kept_and_capped(asked: float, waited: float) -> None:
+    assert wait(state(errors.JudgeRateLimitError("x", retry_after=asked))) == waited
+
+
+def test_otherwise_the_wait_grows_up_to_the_cap() -> None:
+    error = errors.JudgeUnavailableError("x")
+    assert 0.5 <= wait(state(error, 1)) <= 1.0
+    assert 4.0 <= wait(state(error, 4)) <= 4.5
+    assert wait(state(error, 30)) <= MAX_WAIT + 0.5
+
+
+def test_a_try_that_takes_too_long_is_a_timeout() -> None:
+    async def never(_: Any) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    judge = Judge(
+        "scripted",
+        transport=ScriptedTransport(never),
+        retry=RetryPolicy(attempts=1, attempt_timeout=0.01),
+    )
+    with pytest.raises(errors.JudgeTimeoutError, match=r"no reply within 0\.01 s from scripted"):
+        ask(judge)
