@@ -1,0 +1,150 @@
+"""What stands behind a score: claims, verdicts, quotes, questions, calls. Plain frozen data.
+
+Numbers of sentences and contexts count from 1, as in the prompts; offsets count characters
+from 0 in the context as it was handed in, end exclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from ..judge import Call, Usage
+from ..prompts import PromptRef
+
+Verdict = Literal["supported", "contradicted", "not_found"]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Words of a context that decide a verdict.
+
+    Attributes:
+        context: number of the context.
+        text: the words as the judge gave them.
+        start, end: where they stand in that context; None when they do not stand there.
+    """
+
+    context: int
+    text: str
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Do the words stand in the context?"""
+        return self.start is not None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One fact that a text states, and the sentence it came from."""
+
+    text: str
+    sentence: str
+    sentence_number: int
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """What the contexts say about one claim.
+
+    Attributes:
+        quote: the deciding words; None for ``not_found``.
+        verified: the quote stands in a context; True for ``not_found``, which has none.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    quote: Quote | None = None
+
+    @property
+    def verified(self) -> bool:
+        """False when the deciding words could not be found in any context."""
+        return self.quote is None or self.quote.verified
+
+
+@dataclass(frozen=True)
+class ContextVerdict:
+    """Whether one context was worth retrieving."""
+
+    context: int
+    useful: bool
+    quote: Quote | None = None
+
+
+@dataclass(frozen=True)
+class GeneratedQuestion:
+    """A question written back from the answer, and how near it is to the one asked.
+
+    Attributes:
+        similarity: cosine to the question asked, from -1 to 1; None when not compared.
+    """
+
+    text: str
+    noncommittal: bool
+    similarity: float | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything behind one score.
+
+    Attributes:
+        metric: its name.
+        judge: the model's name; ``endpoint`` where it was asked.
+        embedder: name of the embedder, where one was used.
+        language: the prompt pack.
+        options: the metric's options that bear on the value.
+        tags: short marks of degenerate cases, such as ``noncommittal``.
+        notes: what was noticed on the way, such as answers that were asked for again.
+    """
+
+    metric: str = ""
+    judge: str = ""
+    endpoint: str = ""
+    embedder: str = ""
+    language: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
+    contexts: tuple[ContextVerdict, ...] = ()
+    questions: tuple[GeneratedQuestion, ...] = ()
+    calls: tuple[Call, ...] = ()
+    tags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def but(self, **changes: Any) -> Evidence:
+        """A copy with some fields replaced."""
+        return replace(self, **changes)
+
+    @property
+    def tokens(self) -> Usage:
+        """Tokens of all calls; None where the service did not count one of them."""
+        usages = [call.reply.usage for call in self.calls]
+        return Usage(_sum(u.input for u in usages), _sum(u.output for u in usages))
+
+    @property
+    def prompts(self) -> tuple[PromptRef, ...]:
+        """The prompts used, each once, in the order of first use."""
+        return tuple(dict.fromkeys(call.prompt for call in self.calls))
+
+    @property
+    def unverified(self) -> int:
+        """How many verdicts rest on a quote that stands in no context."""
+        return sum(not verdict.verified for verdict in self.claims)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        data = asdict(self)
+        data["options"] = dict(self.options)
+        data["tokens"] = asdict(self.tokens)
+        data["prompts"] = [asdict(prompt) for prompt in self.prompts]
+        for given, verdict in zip(data["claims"], self.claims, strict=True):
+            given["verified"] = verdict.verified
+        return data
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)

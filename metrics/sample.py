@@ -1,0 +1,112 @@
+"""One row of a dataset as the metrics see it, from a mapping or from ragas' sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..judge.errors import InputError
+
+ALIASES: Mapping[str, str] = {
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+    "ground_truth_contexts": "reference_contexts",
+}
+"""Old column name -> ragas' present one. A list of one ``ground_truths`` is taken as a text."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The columns the four metrics read; None where the row has no such column.
+
+    ``retrieved_contexts`` is in rank order, best first.
+    """
+
+    user_input: str | None = None
+    response: str | None = None
+    retrieved_contexts: tuple[str, ...] | None = None
+    reference: str | None = None
+
+    @classmethod
+    def of(cls, row: Any) -> Sample:
+        """Take the columns from a mapping (old names too) or from an object's attributes.
+
+        Raises:
+            InputError: a column has the wrong type; the text names it.
+        """
+        names = cls.__dataclass_fields__
+        if isinstance(row, Mapping):
+            columns = renamed(row)
+        else:
+            columns = {name: getattr(row, name, None) for name in names}
+        texts = {
+            name: check_text(name, columns.get(name))
+            for name in ("user_input", "response", "reference")
+        }
+        contexts = check_texts("retrieved_contexts", columns.get("retrieved_contexts"))
+        return cls(retrieved_contexts=contexts, **texts)
+
+    def contexts(self) -> dict[int, str]:
+        """The contexts that hold any text, by their rank from 1."""
+        ranked = enumerate(self.retrieved_contexts or (), start=1)
+        return {rank: text for rank, text in ranked if text.strip()}
+
+
+def renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row under ragas' present column names; a present name wins over an old one.
+
+    >>> renamed({"question": "q", "ground_truths": ["r"]})
+    {'user_input': 'q', 'reference': 'r'}
+    """
+    columns = {name: value for name, value in row.items() if name not in ALIASES}
+    for old, name in ALIASES.items():
+        if old in row and name not in columns:
+            value = row[old]
+            single = old == "ground_truths" and isinstance(value, Sequence) and len(value) == 1
+            columns[name] = value[0] if single and not isinstance(value, str) else value
+    return columns
+
+
+def check_text(column: str, value: Any) -> str | None:
+    """A text or None.
+
+    Raises:
+        InputError: anything else.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    kind = type(value).__name__
+    raise InputError(f"column {column!r} holds a {kind} where a text is needed: {_short(value)}")
+
+
+def check_texts(column: str, value: Any) -> tuple[str, ...] | None:
+    """A list of texts as a tuple, or None.
+
+    Raises:
+        InputError: anything else; a list written out as a text gets its own advice.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        hint = "a list written out as text" if value.strip().startswith("[") else "one text"
+        raise InputError(
+            f"column {column!r} holds {hint} where a list of texts is needed: {_short(value)};"
+            " load it with json.loads or put it in brackets"
+        )
+    if not isinstance(value, Sequence) and not hasattr(value, "tolist"):
+        kind = type(value).__name__
+        raise InputError(f"column {column!r} holds a {kind} where a list of texts is needed")
+    for position, text in enumerate(value, start=1):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise InputError(f"column {column!r}, entry {position}: a {kind} where a text is needed")
+    return tuple(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
