@@ -24,7 +24,9 @@ class Learnt:
     dropped: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
 
-    def apply(self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    def apply(
+        self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
         """Request parameters as this service takes them."""
         params = {
             self.renamed.get(name, name): value
@@ -54,9 +56,7 @@ class Learnt:
         return True
 
 
-def refused_parameter(
-    message: str, parameter: str | None, sent: Mapping[str, Any]
-) -> str | None:
+def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, Any]) -> str | None:
     """Which of the parameters sent does a refusal name?
 
     >>> refused_parameter("Unsupported parameter: 'max_tokens'.", None, {"max_tokens": 9})

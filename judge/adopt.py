@@ -17,19 +17,21 @@ loaded already.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..prompts import Message
+from . import telemetry  # noqa: F401  # ragas' models report each call unless told not to
 from .errors import SetupError
 from .langchain_transport import OURS, LangChainTransport, is_openai_family, loaded
 from .openai_transport import OpenAITransport
-from .ragas_transport import (
-    SYSTEM_PROMPT,
-    RagasStructuredTransport,
-    RagasTransport,
-    SystemPromptTransport,
-)
-from .types import Transport
+from .ragas_transport import RagasStructuredTransport, RagasTransport
+from .types import Reply, Request, Transport
+
+SYSTEM_PROMPT = "system_prompt"
+"""Sampling parameter under which a user's own system prompt travels: it alters replies, so it
+must be part of the request and of its key."""
 
 Adopted = tuple[str, Transport, dict[str, Any]]
 """Model name, transport, and the sampling parameters that its requests carry."""
@@ -54,7 +56,7 @@ SAMPLING = (
 """Attributes of LangChain models that can alter a reply."""
 
 NAMES = ("model_name", "model", "deployment_name", "azure_deployment", "model_id")
-INNER = ("langchain_llm", "llm", "generator", "metadata")
+INNER = ("langchain_llm", "llm", "generator")
 """Where ragas' wrappers keep the model they wrap."""
 
 CLIENT_OPTIONS = {
@@ -98,6 +100,38 @@ def adopt(llm: Any) -> Adopted:
         " Judge, a LangChain model, what ragas' llm_factory returns, or another BaseRagasLLM"
         " (for an OpenAI client: Judge(model, client=client))"
     )
+
+
+class SystemPromptTransport:
+    """Puts the system prompt that a user gave to ragas before our own, in one system message.
+
+    Theirs comes first: our rules about form and untrusted text have the last word, and many
+    servers take a single system message only.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        """Send through ``inner``."""
+        self.inner, self.endpoint = inner, inner.endpoint
+
+    async def send(self, request: Request) -> Reply:
+        """Send the request with its ``system_prompt`` moved into the messages."""
+        sampling = dict(request.sampling)
+        words = sampling.pop(SYSTEM_PROMPT, None)
+        if words:
+            messages = with_system(words, request.messages)
+            request = replace(request, messages=messages, sampling=sampling)
+        return await self.inner.send(request)
+
+
+def with_system(words: str, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with ``words`` at the start of the system message.
+
+    >>> with_system("Be brief.", [Message("user", "Hello")])[0]
+    Message(role='system', content='Be brief.')
+    """
+    if messages and messages[0].role == "system":
+        return (Message("system", f"{words}\n\n{messages[0].content}"), *messages[1:])
+    return (Message("system", words), *messages)
 
 
 def _langchain(model: Any, *, bypass_temperature: bool = False) -> Adopted:

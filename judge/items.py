@@ -66,6 +66,9 @@ async def ask_items(
     """Ask until every item is answered.
 
     Args:
+        question: the prompt and its items.
+        once: makes one call.
+        max_reasks: further questions allowed in all.
         answers: filled as replies come in, so that calls and notes are there even when it
             ends in an error.
 

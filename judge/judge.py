@@ -1,9 +1,9 @@
 """The judge: one model, bound at construction and never changed afterwards.
 
-    judge = Judge("gpt-4.1-mini")                                  # key and URL as openai reads them
-    judge = Judge("qwen", base_url="http://127.0.0.1:8091/v1", api_key="none")
-    judge = Judge("qwen", recordings=Recordings("fixtures/recordings/quickstart"))
-    judge = Judge.of(ChatOpenAI(model="gpt-4.1-mini"))             # whatever ragas.evaluate takes
+judge = Judge("gpt-4.1-mini")                                  # key and URL as openai reads them
+judge = Judge("qwen", base_url="http://127.0.0.1:8091/v1", api_key="none")
+judge = Judge("qwen", recordings=Recordings("fixtures/recordings/quickstart"))
+judge = Judge.of(ChatOpenAI(model="gpt-4.1-mini"))             # whatever ragas.evaluate takes
 """
 
 from __future__ import annotations
@@ -118,13 +118,18 @@ class Judge:
         from .adopt import adopt
 
         model, transport, sampling = adopt(llm)
-        settings = {"temperature": None, "extra": sampling, **settings}
-        return cls(model, transport=transport, **settings)
+        for name in ("temperature", "max_tokens", "seed"):
+            if name in settings:  # said here, so it goes before what the object carries
+                sampling[name] = settings.pop(name)
+        sampling |= settings.pop("extra", None) or {}
+        sampling = {name: value for name, value in sampling.items() if value is not None}
+        return cls(model, transport=transport, temperature=None, extra=sampling, **settings)
 
     @classmethod
     def replay(cls, path: str | PathLike[str], **settings: Any) -> Judge:
-        """A judge that answers from recordings alone, with the model and the sampling
-        parameters that they were made with.
+        """A judge that answers from recordings alone.
+
+        Model and sampling parameters are those the recordings were made with.
 
         Args:
             path: a folder of recordings.
@@ -151,6 +156,11 @@ class Judge:
     def sampling(self) -> Mapping[str, Any]:
         """A copy of the sampling parameters sent with each request."""
         return dict(self._sampling)
+
+    @property
+    def concurrency(self) -> int:
+        """Calls under way at once, at most."""
+        return self._concurrency
 
     @property
     def embedder(self) -> Embedder | None:
@@ -189,9 +199,7 @@ class Judge:
         from ..prompts import Message
 
         chat = tuple(Message(*message) for message in messages)
-        return Request(
-            self._model, chat, schema, self.sampling, repetition=repetition, **more
-        )
+        return Request(self._model, chat, schema, self.sampling, repetition=repetition, **more)
 
     async def ask(self, request: Request) -> tuple[Reply, int]:
         """Send a request, with retries; the reply and the number of tries.

@@ -21,8 +21,7 @@ from .errors import (
     JudgeUnavailableError,
     JudgeUnreachableError,
 )
-from .openai_transport import _reply as completion_reply
-from .openai_transport import reply_state
+from .openai_transport import STALE_LIMIT, completion_reply, from_ended_loop, reply_state
 from .types import Reply, ReplyState, Request, Usage
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ BY_CLASS: Mapping[str, type[JudgeError]] = {
 }
 """For errors without an HTTP status: the most derived class that is named here decides."""
 
-STALE_LIMIT = 1000  # connections that one pool may hold
-
 
 class LangChainTransport:
     """Sends requests through a LangChain model's own asynchronous interface.
@@ -107,7 +104,7 @@ class LangChainTransport:
                 if not moved and not self._learnt.learn(error.message, error.param, params):
                     raise tell(error, self.endpoint) from error
             except _may_hold_a_reply() as error:
-                if _from_ended_loop(error) and stale < STALE_LIMIT:
+                if from_ended_loop(error) and stale < STALE_LIMIT:
                     stale += 1
                     continue
                 return self._cut(error, rung, dropped)
@@ -123,8 +120,7 @@ class LangChainTransport:
         """Sampling parameters of the request that do not apply to its reply."""
         if self._is_openai:
             return tuple(sorted(self._learnt.dropped))
-        own = self._sampling
-        asked = request.sampling.items()
+        own, asked = self._sampling, request.sampling.items()
         return tuple(sorted(name for name, value in asked if own.get(name) != value))
 
     def _cut(self, error: Exception, rung: str, dropped: tuple[str, ...]) -> Reply:
@@ -269,12 +265,8 @@ def tell(error: BaseException, endpoint: str) -> JudgeError:
 
 def status_of(error: BaseException | None) -> int | None:
     """The HTTP status that a client package's error tells of."""
-    holders = (
-        (error, "status_code"),
-        (error, "code"),
-        (getattr(error, "response", None), "status_code"),
-    )
-    found = (getattr(holder, name, None) for holder, name in holders)
+    own = (getattr(error, "status_code", None), getattr(error, "code", None))
+    found = (*own, getattr(getattr(error, "response", None), "status_code", None))
     return next((each for each in found if isinstance(each, int) and each >= 400), None)
 
 
@@ -287,17 +279,3 @@ def by_status(status: int) -> type[JudgeError]:
     if status in (408, 409) or status >= 500:
         return JudgeUnavailableError
     return JudgeRequestError
-
-
-def _from_ended_loop(error: BaseException) -> bool:
-    """Was a pooled connection taken that had been opened on an event loop that has ended?
-
-    A model may be used in one ``asyncio.run`` after another (each ``ragas.evaluate`` is one);
-    LangChain keeps its connections. Nothing was sent, and the connection is now discarded.
-    """
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, RuntimeError) and "loop is closed" in str(cause):
-            return True
-        cause = cause.__cause__
-    return False

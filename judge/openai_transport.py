@@ -36,6 +36,9 @@ FINISHES: Mapping[str, ReplyState] = {
 """Providers' words for how a reply ended, in lower case; an unknown word counts as complete
 and the reader decides."""
 
+STALE_LIMIT = 1000
+"""Connections that one pool may hold: so many may be left over from event loops that ended."""
+
 
 def reply_state(finish: str | None, text: str) -> ReplyState:
     """Map a finish reason and a text to one of the four states.
@@ -97,19 +100,27 @@ class OpenAITransport:
             except openai.OpenAIError as error:
                 raise translate(error, self.endpoint) from error
             else:
-                return _reply(completion, rung if request.schema else "text", dropped, self.endpoint)
+                rung = rung if request.schema else "text"
+                return completion_reply(completion, rung, dropped, self.endpoint)
 
     async def _create(self, **arguments: Any) -> Any:
         import openai
 
         client = self._client_here()
-        if isinstance(client, openai.AsyncOpenAI):
-            return await client.chat.completions.create(**arguments)
-        return await asyncio.to_thread(client.chat.completions.create, **arguments)
+        if not isinstance(client, openai.AsyncOpenAI):
+            return await asyncio.to_thread(client.chat.completions.create, **arguments)
+        for _ in range(STALE_LIMIT):
+            try:
+                return await client.chat.completions.create(**arguments)
+            except openai.APIConnectionError as error:
+                if not from_ended_loop(error):
+                    raise
+        return await client.chat.completions.create(**arguments)
 
     def _client_here(self) -> Any:
-        """The caller's client, or one of our own for this event loop: connections cannot
-        outlive the loop they were opened on.
+        """The caller's client, or one of our own for this event loop.
+
+        Connections cannot outlive the loop they were opened on.
         """
         if self._client is not None:
             return self._client
@@ -141,7 +152,12 @@ def _default_url() -> str:
     return os.environ.get("OPENAI_BASE_URL") or "OpenAI"
 
 
-def _reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) -> Reply:
+def completion_reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) -> Reply:
+    """Our reply for a chat completion.
+
+    Raises:
+        JudgeError: it has no choices.
+    """
     if not getattr(completion, "choices", None):
         raise JudgeError(f"{endpoint}: a reply without choices: not an OpenAI-compatible server?")
     choice = completion.choices[0]
@@ -159,3 +175,17 @@ def _reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) 
         rung=rung,
         dropped=dropped,
     )
+
+
+def from_ended_loop(error: BaseException) -> bool:
+    """Was a pooled connection taken that had been opened on an event loop that has ended?
+
+    A model may be used in one ``asyncio.run`` after another (each ``ragas.evaluate`` is one);
+    a client keeps its connections. Nothing was sent, and the connection is now discarded.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, RuntimeError) and "loop is closed" in str(cause):
+            return True
+        cause = cause.__cause__
+    return False

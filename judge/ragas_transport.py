@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..prompts import Message
+from ._openai_params import Learnt
 from .errors import SetupError
 from .langchain_transport import (
     prompt_value,
@@ -24,51 +24,17 @@ from .langchain_transport import (
     usage_of,
 )
 from .openai_transport import reply_state
-from .types import Reply, ReplyState, Request, Transport
+from .types import Reply, ReplyState, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SYSTEM_PROMPT = "system_prompt"
-"""Sampling parameter under which a user's own system prompt travels: it alters replies, so it
-must be part of the request and of its key."""
+    from ..prompts import Message
 
 PLAIN_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 """For a request without a schema: these models answer in objects only."""
 
 TYPES: Mapping[str, Any] = {"string": str, "boolean": bool, "integer": int, "number": float}
-
-
-class SystemPromptTransport:
-    """Puts the system prompt that a user gave to ragas before our own, in one system message.
-
-    Theirs comes first: our rules about form and untrusted text have the last word, and many
-    servers take a single system message only.
-    """
-
-    def __init__(self, inner: Transport) -> None:
-        """Send through ``inner``."""
-        self.inner, self.endpoint = inner, inner.endpoint
-
-    async def send(self, request: Request) -> Reply:
-        """Send the request with its ``system_prompt`` moved into the messages."""
-        sampling = dict(request.sampling)
-        words = sampling.pop(SYSTEM_PROMPT, None)
-        if words:
-            messages = with_system(words, request.messages)
-            request = replace(request, messages=messages, sampling=sampling)
-        return await self.inner.send(request)
-
-
-def with_system(words: str, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with ``words`` at the start of the system message.
-
-    >>> with_system("Be brief.", [Message("user", "Hello")])[0]
-    Message(role='system', content='Be brief.')
-    """
-    if messages and messages[0].role == "system":
-        return (Message("system", f"{words}\n\n{messages[0].content}"), *messages[1:])
-    return (Message("system", words), *messages)
 
 
 class RagasTransport:
@@ -118,69 +84,99 @@ class RagasStructuredTransport:
     ) -> None:
         """Keep the object."""
         self._llm, self._adjustable, self._hidden = llm, adjustable, dict(hidden or {})
+        self._learnt = Learnt()
         provider = getattr(llm, "provider", "")
         self.endpoint = f"ragas {type(llm).__name__} {provider}".strip()
 
     async def send(self, request: Request) -> Reply:
-        """Send one request once."""
-        from instructor.core.exceptions import IncompleteOutputException, InstructorRetryException
+        """Send one request once; a refused parameter is left out and the request sent anew."""
+        from instructor.core.exceptions import IncompleteOutputException
         from pydantic import ValidationError
 
-        llm, prompt = self._prepare(request)
         model = reply_model(json.dumps(request.schema or PLAIN_SCHEMA))
-        dropped = () if self._adjustable else tuple(sorted(request.sampling))
-        try:
-            if getattr(llm, "is_async", True):
-                value = await llm.agenerate(prompt, model)
-            else:
-                value = await asyncio.to_thread(llm.generate, prompt, model)
-        except IncompleteOutputException as error:
-            return raw_reply(error.last_completion, ReplyState.LENGTH, dropped)
-        except InstructorRetryException as error:
-            return self._unparsed(error, dropped)
-        except ValidationError:
-            return Reply("", ReplyState.EMPTY, dropped=dropped)
-        except service_errors() as error:
-            raise tell(error, self.endpoint) from error
-        reply = raw_reply(getattr(value, "_raw_response", None), None, dropped)
-        text = value.model_dump_json(by_alias=True)
-        if request.schema is None:
-            text = json.loads(text)["text"]
         rung = "json_schema" if request.schema else "text"
-        return replace(reply, text=text, state=reply_state(reply.finish, text), rung=rung)
+        while True:
+            params, dropped = self._params(request), self._dropped(request)
+            try:
+                value = await self._generate(request, params, model)
+            except IncompleteOutputException as error:
+                reply = raw_reply(error.last_completion, rung, dropped)
+                return replace(reply, state=ReplyState.LENGTH)
+            except ValidationError:
+                return Reply("", ReplyState.EMPTY, rung=rung, dropped=dropped)
+            except _failures() as error:
+                completion = _unparsed(error)
+                if completion is not None:
+                    return raw_reply(completion, rung, dropped)
+                # Another call may have learnt the same while this one was under way.
+                if self._params(request) == params and not self._refused(error, params):
+                    raise self._told(error) from error
+            else:
+                reply = raw_reply(getattr(value, "_raw_response", None), rung, dropped)
+                text = value.model_dump_json(by_alias=True)
+                if request.schema is None:
+                    text = json.loads(text)["text"]
+                return replace(reply, text=text, state=reply_state(reply.finish, text))
 
-    def _prepare(self, request: Request) -> tuple[Any, str]:
-        """The model to call, with this request's parameters, and the prompt as one text."""
-        messages = request.messages
-        if not self._adjustable:
-            return self._llm, flat(messages)
-        llm = copy.copy(self._llm)
-        for method in ("generate", "agenerate"):
-            vars(llm).pop(method, None)  # ragas' cache around the original's bound method
-        llm.model_args = {**self._hidden, **request.sampling}
-        llm.system_prompt = None
-        if messages and messages[0].role == "system":
-            llm.system_prompt, messages = messages[0].content, messages[1:]
-        return llm, flat(messages)
+    def _params(self, request: Request) -> dict[str, Any]:
+        return self._learnt.apply(request.sampling, None) if self._adjustable else {}
 
-    def _unparsed(self, error: Any, dropped: tuple[str, ...]) -> Reply:
-        """The reply that Instructor could not validate: our own reader tries it next.
+    def _dropped(self, request: Request) -> tuple[str, ...]:
+        return tuple(sorted(self._learnt.dropped if self._adjustable else request.sampling))
 
-        Raises:
-            JudgeError: there is no reply because the service failed.
-            InstructorRetryException: it failed of something else.
-        """
-        if error.failed_attempts:
-            return raw_reply(error.failed_attempts[-1].completion, None, dropped)
-        cause = error.__cause__
-        if isinstance(cause, service_errors()) or isinstance(status_of(cause), int):
-            raise tell(cause, self.endpoint) from error
-        raise error
+    async def _generate(self, request: Request, params: Mapping[str, Any], model: Any) -> Any:
+        llm, messages = self._llm, request.messages
+        if self._adjustable:
+            llm = copy.copy(llm)
+            for method in ("generate", "agenerate"):
+                vars(llm).pop(method, None)  # ragas' cache around the original's bound method
+            llm.model_args = {**self._hidden, **params}
+            llm.system_prompt = None
+            if messages and messages[0].role == "system":
+                llm.system_prompt, messages = messages[0].content, messages[1:]
+        if getattr(llm, "is_async", True):
+            return await llm.agenerate(flat(messages), model)
+        return await asyncio.to_thread(llm.generate, flat(messages), model)
+
+    def _refused(self, error: BaseException, params: Mapping[str, Any]) -> bool:
+        """Was one of the parameters refused, by the service or by its client's signature?"""
+        cause = _cause(error)
+        if not isinstance(cause, TypeError) and status_of(cause) not in (400, 422):
+            return False
+        return self._learnt.learn(str(cause), getattr(cause, "param", None), params)
+
+    def _told(self, error: BaseException) -> BaseException:
+        cause = _cause(error)
+        known = isinstance(cause, service_errors()) or status_of(cause) is not None
+        return tell(cause, self.endpoint) if known else error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    from instructor.core.exceptions import InstructorRetryException
+
+    return (InstructorRetryException, TypeError, *service_errors())
+
+
+def _unparsed(error: BaseException) -> Any:
+    """The response that Instructor could not validate: our own reader tries it next."""
+    attempts = getattr(error, "failed_attempts", None)
+    return attempts[-1].completion if attempts else getattr(error, "last_completion", None)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What lies below Instructor's wrapping: the client's own error."""
+    from instructor.core.exceptions import InstructorRetryException
+    from tenacity import RetryError
+
+    while isinstance(error, InstructorRetryException | RetryError) and error.__cause__:
+        error = error.__cause__
+    return error
 
 
 def flat(messages: Sequence[Message]) -> str:
     """Several messages as one prompt: each but a single one under the name of its role.
 
+    >>> from ragas_judge.prompts import Message
     >>> print(flat([Message("user", "2+2?"), Message("assistant", "4"), Message("user", "3+3?")]))
     User: 2+2?
     <BLANKLINE>
@@ -193,7 +189,7 @@ def flat(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{role.capitalize()}: {content}" for role, content in messages)
 
 
-def raw_reply(completion: Any, state: ReplyState | None, dropped: tuple[str, ...]) -> Reply:
+def raw_reply(completion: Any, rung: str, dropped: tuple[str, ...]) -> Reply:
     """Read a provider's own response object, of OpenAI's, Anthropic's or Google's shape."""
     choice = next(iter(getattr(completion, "choices", None) or ()), None)
     candidate = next(iter(getattr(completion, "candidates", None) or ()), None)
@@ -209,10 +205,11 @@ def raw_reply(completion: Any, state: ReplyState | None, dropped: tuple[str, ...
     usage = getattr(completion, "usage", None) or getattr(completion, "usage_metadata", None)
     return Reply(
         text=text,
-        state=state or reply_state(finish, text),
+        state=reply_state(finish, text),
         finish=finish,
         usage=usage_of(usage),
         model=name if isinstance(name, str) else None,
+        rung=rung,
         dropped=dropped,
     )
 
@@ -234,12 +231,13 @@ def _raw_text(completion: Any, choice: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def reply_model(schema: str) -> type[Any]:
+def reply_model(schema: str, name: str = "Reply") -> type[Any]:
     """A pydantic model for a JSON schema of the simple kind that our prompts use.
 
     Args:
         schema: JSON text of an object schema; all its properties are required. Equal texts
             give the same class, so that a schema with many equal items stays short.
+        name: the class's name; Instructor shows it to the model.
 
     Raises:
         SetupError: the schema uses something else.
@@ -249,10 +247,10 @@ def reply_model(schema: str) -> type[Any]:
     data = json.loads(schema)
     # Ids such as "1" are not names in Python: they are aliases of made-up ones.
     fields: dict[str, Any] = {
-        f"field_{number}": (_type_of(inner), Field(alias=name))
-        for number, (name, inner) in enumerate(data["properties"].items(), 1)
+        f"field_{number}": (_type_of(inner), Field(alias=key))
+        for number, (key, inner) in enumerate(data["properties"].items(), 1)
     }
-    model: type[Any] = create_model("Reply", **fields)
+    model: type[Any] = create_model(name, **fields)
     return model
 
 
@@ -261,7 +259,7 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
         return Literal[tuple(schema["enum"])]
     kind = schema.get("type")
     if kind == "object":
-        return reply_model(json.dumps(schema))
+        return reply_model(json.dumps(schema), "Item")
     if kind == "array":
         return list[_type_of(schema["items"])]  # type: ignore[misc]
     if not isinstance(kind, str) or kind not in TYPES:

@@ -33,12 +33,12 @@ def strip_thinking(text: str) -> str:
 
 
 def answered(text: str, ids: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Find the object that answers for ``ids`` and return all values given for each key.
+    r"""Find the object that answers for ``ids`` and return all values given for each key.
 
     One wrapper around it (``{"verdicts": {...}}``) is looked through. None when no object
     of the reply has any of the ids as a key.
 
-    >>> answered('{"1": 0} wait: ```json\\n{"1": 1, "1": 2}\\n```', ["1", "2"])
+    >>> answered('{"1": 0} wait: ```json\n{"1": 1, "1": 2}\n```', ["1", "2"])
     {'1': [1, 2]}
     """
     for pairs in _objects(text):

@@ -107,7 +107,9 @@ class Recordings:
 
     def save(self, request: Request, reply: Reply) -> None:
         """Record a reply: written whole or not at all."""
-        if not self.header:
+        renewed = self.mode is RecordingMode.REWRITE and self.header.get("model") != request.model
+        if not self.header or renewed:
+            self.header = {}  # what was noted of another model is not true of this one
             self.describe(model=request.model, sampling=dict(request.sampling))
         file = self.file(request)
         self.mark_used(file)
@@ -231,5 +233,5 @@ def write_entry(file: Path, data: Mapping[str, Any]) -> None:
         "w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False
     ) as out:
         out.write(text)
-    os.chmod(out.name, 0o644)
-    os.replace(out.name, file)
+    Path(out.name).chmod(0o644)
+    Path(out.name).replace(file)

@@ -1,7 +1,7 @@
 """The formulas, and the ragas classes around them.
 
-    from ragas_judge.metrics import Faithfulness, ContextRecall, ContextPrecision, AnswerRelevancy
-    from ragas_judge.metrics import faithfulness, context_recall     # ready instances, one an access
+    from ragas_judge.metrics import Faithfulness, ContextRecall, ContextPrecision
+    from ragas_judge.metrics import faithfulness, answer_relevancy   # ready, a new one an access
 
 Nothing is loaded before it is asked for: importing this package does not load ragas.
 """

@@ -80,7 +80,7 @@ class AnswerRelevancy(JudgedMetric, MetricWithEmbeddings):
     columns = frozenset({"user_input", "response"})
     needed = frozenset({"user_input", "response"})
 
-    embeddings = Lendable()  # type: ignore[assignment]
+    embeddings = Lendable()
 
     def __init__(
         self,

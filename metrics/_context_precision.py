@@ -94,6 +94,4 @@ class ContextPrecision(JudgedMetric):
             tags = (*tags, "no context")
         elif not any(useful):
             tags = (*tags, "no useful context")
-        return Score(
-            context_precision_value(useful), Evidence(contexts=tuple(verdicts), tags=tags)
-        )
+        return Score(context_precision_value(useful), Evidence(contexts=tuple(verdicts), tags=tags))

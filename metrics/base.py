@@ -16,7 +16,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from . import _telemetry  # noqa: F401  # before ragas: it reads the switch once
+from ..judge import telemetry  # noqa: F401  # before ragas: it reads the switch once
+
 from ragas.metrics.base import (  # isort: skip
     MetricOutputType,
     MetricType,
@@ -42,8 +43,9 @@ log = logging.getLogger("ragas_judge")
 
 
 class _Default:
-    """Stands for "the judge's embedder, else the embedded one"; not None, since ragas fills
-    a None with an OpenAI embedder of its own.
+    """Stands for "the judge's embedder, else the embedded one".
+
+    Not None, since ragas fills a None with an OpenAI embedder of its own.
     """
 
     def __repr__(self) -> str:
@@ -81,7 +83,7 @@ class Run:
                 judge=self.judge.model, endpoint=self.judge.endpoint, language=language
             )
             outcome = await self.metric._score(sample, steps, self)
-        except Exception as error:  # noqa: BLE001  # the one place where a crash becomes a mark
+        except Exception as error:  # the one place where a crash becomes a mark
             if not isinstance(error, EvaluatorError):
                 log.exception("%s: unexpected error", self.metric.name)
             outcome = Failed(error)
@@ -127,7 +129,8 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
     needed: ClassVar[frozenset[str]]
     """Those of them without which no row can be scored."""
 
-    llm = Lendable()  # type: ignore[assignment]
+    llm = Lendable()
+    _own_llm: Any
 
     def __init__(
         self,
@@ -156,7 +159,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         return f"{type(self).__name__}(name={self.name!r}, llm={self.llm!r})"
 
     __eq__ = object.__eq__
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     # --- what a metric defines -----------------------------------------------------------
 
@@ -228,12 +231,14 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         self._required_columns = value
 
     @property
-    def single_turn_ascore(self) -> Callable[..., Coroutine[Any, Any, Score | NotScored]]:  # type: ignore[override]
+    def single_turn_ascore(self) -> Callable[..., Coroutine[Any, Any, Score | NotScored]]:
         """A function bound to the judge of this moment; ragas reads it once a row."""
         run = self._bind(lent_to(self) if caller_is_ragas() else {})
 
         async def score(
-            sample: Any, callbacks: Any = None, timeout: float | None = None
+            sample: Any,
+            callbacks: Any = None,
+            timeout: float | None = None,  # noqa: ASYNC109  # ragas passes it
         ) -> Score | NotScored:
             return await traced(self, sample, callbacks, self._marked(run, sample, timeout))
 
@@ -246,11 +251,11 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> Score | NotScored:
         return await self._marked(self._bind({}), sample, None)
 
-    async def _marked(self, run: Run, sample: Any, timeout: float | None) -> Score | NotScored:
+    async def _marked(self, run: Run, sample: Any, seconds: float | None) -> Score | NotScored:
         try:
-            outcome = await asyncio.wait_for(run.explain(sample), timeout)
+            outcome = await asyncio.wait_for(run.explain(sample), seconds)
         except TimeoutError:
-            message = f"the {timeout:g} s of this row and metric (RunConfig.timeout) ran out"
+            message = f"the {seconds:g} s of this row and metric (RunConfig.timeout) ran out"
             evidence = Evidence(metric=self.name, judge=run.judge.model if run.judge else "")
             outcome = Failed(JudgeTimeoutError(message), evidence)
         if isinstance(outcome, Failed):
@@ -289,6 +294,8 @@ def check_columns(metric: str, needed: frozenset[str], rows: list[list[str]]) ->
     """Does any row hold each needed column?
 
     Args:
+        metric: its name.
+        needed: the columns it cannot do without.
         rows: for each row the names of the columns that are not None.
 
     Raises:

@@ -145,6 +145,9 @@ class Evidence:
         return data
 
 
+NO_EVIDENCE = Evidence()
+
+
 def _sum(counts: Iterable[int | None]) -> int | None:
     known = list(counts)
     return None if None in known else sum(count for count in known if count is not None)

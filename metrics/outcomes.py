@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
-from .evidence import Evidence
+from .evidence import NO_EVIDENCE, Evidence
 
 
 class Score(float):
@@ -55,7 +55,7 @@ class Unscored:
     """The rule gives this row no score; ``reason`` says why. Nothing went wrong."""
 
     reason: str
-    evidence: Evidence = Evidence()
+    evidence: Evidence = NO_EVIDENCE
     status = "unscored"
     value = None
 
@@ -65,7 +65,7 @@ class Failed:
     """The judge, its replies or a setting failed for this row."""
 
     error: Exception
-    evidence: Evidence = Evidence()
+    evidence: Evidence = NO_EVIDENCE
     status = "failed"
     value = None
 
@@ -76,7 +76,7 @@ class Failed:
         return f"failed: {type(self.error).__name__}: {message}"
 
 
-Outcome = Union[Score, Unscored, Failed]
+Outcome = Score | Unscored | Failed
 
 
 class NotScored(float):

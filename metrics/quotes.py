@@ -47,9 +47,9 @@ def normalise(text: str) -> tuple[str, list[int]]:
 
 
 def find_quote(quote: str, context: str) -> tuple[int, int] | None:
-    """Start and end of a quote in a context, or None.
+    r"""Start and end of a quote in a context, or None.
 
-    >>> find_quote("costs “4.50” marlets", 'A ticket costs  "4.50"\\nmarlets.')
+    >>> find_quote("costs “4.50” marlets", 'A ticket costs  "4.50"\nmarlets.')
     (9, 30)
     >>> find_quote("每次用水 40 升。", "每次用水40升，由值班员完成。")
     (0, 7)

@@ -91,7 +91,9 @@ def parse_verdict(value: Any) -> VerdictAnswer:
     >>> parse_verdict("Yes").verdict, parse_verdict({"verdict": "not found"}).verdict
     ('supported', 'not_found')
     """
-    return VerdictAnswer.model_validate({"verdict": value} if not isinstance(value, dict) else value)
+    return VerdictAnswer.model_validate(
+        {"verdict": value} if not isinstance(value, dict) else value
+    )
 
 
 def parse_useful(value: Any) -> UsefulAnswer:

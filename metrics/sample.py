@@ -103,7 +103,9 @@ def check_texts(column: str, value: Any) -> tuple[str, ...] | None:
     for position, text in enumerate(value, start=1):
         if not isinstance(text, str):
             kind = type(text).__name__
-            raise InputError(f"column {column!r}, entry {position}: a {kind} where a text is needed")
+            raise InputError(
+                f"column {column!r}, entry {position}: a {kind} where a text is needed"
+            )
     return tuple(value)
 
 

@@ -1,5 +1,6 @@
-"""The steps that metrics share: take a text apart into claims, check claims, judge contexts,
-write questions back. Each asks the judge about numbered items and returns evidence.
+"""The steps that metrics share, each of which asks the judge about numbered items.
+
+Take a text apart into claims, check claims, judge contexts, write questions back.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class Steps:
             return [ClaimVerdict(claim, "not_found") for claim in claims]
         items = _numbered([claim.text for claim in claims])
         verdicts = await self._verify(items, contexts)
-        doubtful = {number: items[number] for number, found in verdicts.items() if not found.verified}
+        doubtful = {
+            number: items[number] for number, found in verdicts.items() if not found.verified
+        }
         if doubtful:
             self.notes.append(f"quote not found, asked again: claim {', '.join(doubtful)}")
             note = reask_note("quote", self.language)
@@ -115,5 +118,7 @@ def _numbered(texts: Sequence[str]) -> dict[str, str]:
 
 def _verdict(answer: VerdictAnswer, contexts: Mapping[int, str]) -> ClaimVerdict:
     """The claim is put in by the caller; here only verdict and quote matter."""
-    quote = None if answer.verdict == "not_found" else locate(answer.quote, answer.context, contexts)
+    quote = (
+        None if answer.verdict == "not_found" else locate(answer.quote, answer.context, contexts)
+    )
     return ClaimVerdict(Claim("", "", 0), answer.verdict, quote)

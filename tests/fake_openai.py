@@ -3,7 +3,7 @@
     with FakeOpenAI(lambda body: {"1": "yes"}) as server:
         client = openai.AsyncOpenAI(base_url=server.url, api_key="none")
 
-It keeps every request it gets. ``answer(body)`` makes the content of a chat completion: a string
+It keeps every request it gets. ``answer(body)`` makes the content of a completion: a string
 as it is, a mapping as JSON text, or a ``FakeReply`` to set anything else (status, headers, finish
 reason, the whole body). Embeddings are numbers derived from the letters of a text.
 """
@@ -125,6 +125,8 @@ def _handler(fake: FakeOpenAI) -> type[BaseHTTPRequestHandler]:
             path = self.path.split("?")[0]
             if path.endswith("/chat/completions"):
                 self._send(*_chat(body, _as_reply(fake.answer(body))))
+            elif path.endswith("/responses"):
+                self._send(*_response(_as_reply(fake.answer(body))))
             elif path.endswith("/embeddings"):
                 self._send(200, {}, "application/json", _json(_embeddings(body)))
             else:
@@ -150,14 +152,13 @@ def _as_reply(answer: Answer) -> FakeReply:
     return answer if isinstance(answer, FakeReply) else FakeReply(answer)
 
 
-def _chat(body: Mapping[str, Any], reply: FakeReply) -> tuple[int, Mapping[str, str], str, bytes]:
-    content = reply.content
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    if reply.body is not None:
-        return reply.status, reply.headers, "application/json", _json(reply.body)
-    if reply.status >= 400:
-        error = {"message": text, "type": "fake", "code": reply.code, "param": reply.param}
-        return reply.status, reply.headers, "application/json", _json({"error": error})
+Sent = tuple[int, Mapping[str, str], str, bytes]
+
+
+def _chat(body: Mapping[str, Any], reply: FakeReply) -> Sent:
+    text = _text(reply)
+    if reply.body is not None or reply.status >= 400:
+        return _given(reply)
     if body.get("stream"):
         return reply.status, reply.headers, "text/event-stream", b"".join(_events(text, reply))
     choice = {
@@ -167,6 +168,47 @@ def _chat(body: Mapping[str, Any], reply: FakeReply) -> tuple[int, Mapping[str, 
     }
     data = _envelope("chat.completion", [choice], usage=reply.usage)
     return reply.status, reply.headers, "application/json", _json(data)
+
+
+def _response(reply: FakeReply) -> Sent:
+    """OpenAI's Responses interface; a finish of ``length`` is told in its own words."""
+    if reply.body is not None or reply.status >= 400:
+        return _given(reply)
+    cut = reply.finish == "length"
+    content = {"type": "output_text", "text": _text(reply), "annotations": []}
+    message = {"type": "message", "id": "m", "role": "assistant", "content": [content]}
+    data = {
+        "id": "fake",
+        "object": "response",
+        "created_at": 0,
+        "model": "fake-model",
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+        "output": [{**message, "status": "completed"}],
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "usage": {
+            "input_tokens": 11,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 7,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 18,
+        },
+    }
+    return reply.status, reply.headers, "application/json", _json(data)
+
+
+def _given(reply: FakeReply) -> Sent:
+    """A body as it was given, or an error."""
+    error = {"message": _text(reply), "type": "fake", "code": reply.code, "param": reply.param}
+    body = {"error": error} if reply.body is None else reply.body
+    return reply.status, reply.headers, "application/json", _json(body)
+
+
+def _text(reply: FakeReply) -> str:
+    content = reply.content
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
 def _events(text: str, reply: FakeReply) -> Iterator[bytes]:

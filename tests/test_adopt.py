@@ -7,6 +7,7 @@ import copy
 import gc
 import json
 import os
+import ssl
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Mapping
 from enum import Enum
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import httpx
@@ -34,13 +35,19 @@ from ragas_judge.judge.errors import (
     SetupError,
 )
 from ragas_judge.judge.langchain_transport import LangChainTransport, tell
-from ragas_judge.judge.ragas_transport import RagasStructuredTransport, RagasTransport, reply_model
+from ragas_judge.judge.ragas_transport import (
+    RagasStructuredTransport,
+    RagasTransport,
+    raw_reply,
+    reply_model,
+)
 from ragas_judge.prompts import Message
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # ragas and what it imports announce removals
     import instructor
+    from instructor.core.exceptions import InstructorRetryException
     from langchain_core.caches import InMemoryCache
     from langchain_core.exceptions import ModelRateLimitError, ModelTimeoutError
     from langchain_core.language_models import FakeListChatModel, FakeListLLM
@@ -88,6 +95,9 @@ STRICT = {
 FOREIGN = {"httpx", "httpx2", "httpcore", "httpcore2", "asyncio", "threading", "_thread", "ssl"}
 """Connection state belongs to the HTTP client, and is not compared."""
 
+MEMOS = {"_serialized"}
+"""Values that LangChain computes once and keeps."""
+
 
 def quiet(make: Any, *args: Any, **kwargs: Any) -> Any:
     """Make an object whose class announces its own removal."""
@@ -109,8 +119,11 @@ def snapshot(value: Any, depth: int = 8, seen: set[int] | None = None) -> Any:
     if isinstance(value, defaultdict):  # reading one adds empty entries
         value = {name: inner for name, inner in value.items() if inner}
     if isinstance(value, Mapping):
-        return {str(name): snapshot(inner, depth - 1, seen) for name, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+        items = {str(name): inner for name, inner in value.items() if name not in MEMOS}
+        return {name: snapshot(inner, depth - 1, seen) for name, inner in items.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    if isinstance(value, list | tuple):
         return [snapshot(inner, depth - 1, seen) for inner in value]
     names = ("__dict__", "__pydantic_private__", "__pydantic_fields_set__")
     parts = [snapshot(getattr(value, name, None), depth - 1, seen) for name in names]
@@ -167,6 +180,12 @@ def azure_client(server: Any) -> Any:
     return openai.AsyncAzureOpenAI(
         azure_endpoint=server.root, api_key="none", api_version="2024-10-21"
     )
+
+
+@pytest.fixture(autouse=True)
+def _no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is plain HTTP here, and reading certificates would take most of the time."""
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *args, **kwargs: None)
 
 
 OPENAI_WAYS = {
@@ -456,6 +475,26 @@ def test_a_streaming_model_streams(fake_openai: Any) -> None:
     assert all(body["stream"] for body in server.bodies)
 
 
+@pytest.mark.parametrize(
+    ("finish", "state"), [("stop", ReplyState.COMPLETE), ("length", ReplyState.LENGTH)]
+)
+def test_the_responses_interface_works_too(
+    fake_openai: Any, finish: str, state: ReplyState
+) -> None:
+    def answer(body: Any) -> Any:
+        if body["text"]["format"]["type"] == "json_schema":
+            message = "'text.format' of type 'json_schema' is not supported."
+            return fake_openai.Reply(message, status=400, param="text.format")
+        return fake_openai.Reply(ANSWER, finish=finish)
+
+    server = fake_openai(answer)
+    reply = ask(chat_openai(server, use_responses_api=True, max_tokens=50))
+    assert json.loads(reply.text) == ANSWER
+    assert (reply.state, reply.usage, reply.rung) == (state, Usage(11, 7), "json_object")
+    assert server.seen[0].path == "/v1/responses"
+    assert server.bodies[0]["max_output_tokens"] == 50
+
+
 def test_votes_are_not_answered_by_a_cache(fake_openai: Any) -> None:
     server = fake_openai(lambda body: ANSWER)
     llm = chat_openai(server, cache=InMemoryCache())
@@ -651,6 +690,48 @@ def test_a_structured_reply_cut_at_the_limit_is_kept() -> None:
     assert len(fake.calls) == 1
 
 
+def refusal(status: int, message: str) -> Exception:
+    response = httpx.Response(status, request=httpx.Request("POST", "http://x/"))
+    return httpx.HTTPStatusError(message, request=response.request, response=response)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        TypeError("create() got an unexpected keyword argument 'temperature'"),
+        refusal(400, "`temperature` is not supported by this model"),
+    ],
+)
+def test_a_parameter_that_a_structured_model_refuses_is_left_out(refused: Exception) -> None:
+    class Picky(FakeLiteLLM):
+        def completion(self, **arguments: Any) -> Any:
+            reply = super().completion(**arguments)
+            if "temperature" in arguments:
+                raise refused
+            return reply
+
+    fake = Picky(completion(json.dumps(ANSWER)))
+    reply = ask(fake.llm())
+    assert json.loads(reply.text) == ANSWER
+    assert reply.dropped == ("temperature",)
+    assert len(fake.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (refusal(401, "no key"), JudgeAuthError),
+        (refusal(400, "no such model"), JudgeRequestError),
+        (TypeError("a mistake"), InstructorRetryException),
+    ],
+)
+def test_errors_of_structured_models(raised: Exception, expected: type[Exception]) -> None:
+    fake = FakeLiteLLM(raised)
+    with pytest.raises(expected):
+        ask(fake.llm())
+    assert len(fake.calls) == 1
+
+
 def test_errors_of_structured_models_are_told_and_retried_by_one_policy() -> None:
     response = httpx.Response(
         429, headers={"retry-after": "3"}, request=httpx.Request("POST", "http://x/")
@@ -661,6 +742,53 @@ def test_errors_of_structured_models_are_told_and_retried_by_one_policy() -> Non
         ask(fake.llm(), retry=waits.policy)
     assert len(fake.calls) == RetryPolicy().attempts
     assert waits.seconds == [3.0] * (len(fake.calls) - 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (None, ("", None, Usage(), None)),
+        (
+            SimpleNamespace(
+                content=[SimpleNamespace(type="tool_use", input=ANSWER)],
+                stop_reason="max_tokens",
+                usage=SimpleNamespace(input_tokens=5, output_tokens=2),
+                model="claude",
+            ),
+            (json.dumps(ANSWER), "max_tokens", Usage(5, 2), "claude"),
+        ),
+        (
+            SimpleNamespace(content=[SimpleNamespace(type="text", text="{}")]),
+            ("{}", None, Usage(), None),
+        ),
+        (
+            SimpleNamespace(
+                text="{}",
+                candidates=[SimpleNamespace(finish_reason=SimpleNamespace(name="MAX_TOKENS"))],
+                usage_metadata=SimpleNamespace(prompt_token_count=5, candidates_token_count=2),
+                model_version="gemini",
+            ),
+            ("{}", "MAX_TOKENS", Usage(5, 2), "gemini"),
+        ),
+        (
+            SimpleNamespace(
+                choices=[
+                    SimpleNamespace(
+                        finish_reason="tool_calls",
+                        message=SimpleNamespace(
+                            content=None,
+                            tool_calls=[SimpleNamespace(function=SimpleNamespace(arguments="{}"))],
+                        ),
+                    )
+                ]
+            ),
+            ("{}", "tool_calls", Usage(), None),
+        ),
+    ],
+)
+def test_raw_replies_of_each_shape_are_read(raw: Any, expected: Any) -> None:
+    reply = raw_reply(raw, "text", ())
+    assert (reply.text, reply.finish, reply.usage, reply.model) == expected
 
 
 def test_structured_calls_under_way_together_do_not_mix() -> None:

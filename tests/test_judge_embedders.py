@@ -92,7 +92,9 @@ def test_vectors_of_the_wrong_form_are_an_error(bad: list[list[float]]) -> None:
 
 def test_the_embedded_embedder_needs_no_network_and_knows_both_languages() -> None:
     near, same, far = asyncio.run(
-        EmbeddedE5().embed(["When does the ferry sail?", "渡轮什么时候开船？", "Who paints fences?"])
+        EmbeddedE5().embed(
+            ["When does the ferry sail?", "渡轮什么时候开船？", "Who paints fences?"]
+        )
     )
     assert len(near) == 384
 

@@ -128,7 +128,9 @@ def test_a_row_without_contexts_column(scripted: Any, metric: str) -> None:
 def test_no_useful_context(scripted: Any) -> None:
     answer = scripted.only(
         "context_usefulness",
-        lambda request: dict.fromkeys(scripted.ids_of(request), {"useful": False, "quote": ""}),
+        lambda request: {
+            item_id: {"useful": False, "quote": ""} for item_id in scripted.ids_of(request)
+        },
     )
     outcome, _ = explain(scripted, "context_precision", {}, answer=answer)
     assert (outcome, outcome.evidence.tags) == (0.0, ("no useful context",))
@@ -184,9 +186,7 @@ def test_verdicts_beyond_the_claims_change_nothing(scripted: Any, metric: str) -
         false = {"verdict": "not_found", "context": 0, "quote": ""}
         return {**scripted.answer_well(request), "5": false, "6": false}
 
-    outcome, _ = explain(
-        scripted, metric, {}, answer=scripted.only("claim_verification", answer)
-    )
+    outcome, _ = explain(scripted, metric, {}, answer=scripted.only("claim_verification", answer))
     assert outcome == 1.0
     assert "dropped an answer for unknown id '5'" in outcome.evidence.notes
 

@@ -22,7 +22,9 @@ verdicts = st.lists(st.booleans(), max_size=30)
 def test_the_worked_numbers() -> None:
     assert context_precision_value([True, False, True, False]) == pytest.approx(5 / 6)
     assert context_recall_value([True] * 4 + [False]) == 4 / 5
-    assert answer_relevancy_value([0.95, 0.82, 0.97], [False] * 3) == pytest.approx(0.9133, abs=5e-5)
+    assert answer_relevancy_value([0.95, 0.82, 0.97], [False] * 3) == pytest.approx(
+        0.9133, abs=5e-5
+    )
     assert faithfulness_value([True, False]) == 0.5
 
 

@@ -212,9 +212,10 @@ def test_the_sync_door_opens_inside_a_running_loop(scripted: Any) -> None:
 
 def yes_and_no(scripted: Any) -> tuple[Judge, Judge]:
     def never(request: Request) -> Any:
-        return dict.fromkeys(
-            scripted.ids_of(request), {"verdict": "not_found", "context": 0, "quote": ""}
-        )
+        return {
+            item_id: {"verdict": "not_found", "context": 0, "quote": ""}
+            for item_id in scripted.ids_of(request)
+        }
 
     return (
         scripted.make_judge(),

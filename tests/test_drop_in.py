@@ -1,0 +1,89 @@
+"""A script written for ragas runs with only its import line changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = """
+from datasets import Dataset
+from ragas import evaluate
+from ragas_judge.metrics import (
+    context_precision,
+    context_recall,
+    faithfulness,
+    answer_relevancy,
+)
+
+eval_data = {
+    "question": ["什么是灯塔钟？", "How long is the crossing?"],
+    "answer": ["灯塔钟是铜铸的钟。", "The crossing takes 25 minutes."],
+    "contexts": [["灯塔钟是铜铸的钟。"], ["The crossing takes 25 minutes.", "Dogs travel free."]],
+    "ground_truth": ["灯塔钟是铜铸的钟。", "The crossing takes 25 minutes."],
+}
+dataset = Dataset.from_dict(eval_data)
+result = evaluate(
+    dataset=dataset,
+    metrics=[context_precision, context_recall, faithfulness, answer_relevancy],
+)
+print(result)
+df = result.to_pandas()
+print(df[["context_precision", "context_recall", "faithfulness", "answer_relevancy"]])
+assert result["faithfulness"][0].evidence.language == "zh"
+assert result["faithfulness"][0].evidence.judge == "gpt-4o-mini"
+"""
+
+
+def answer(body: dict[str, Any]) -> dict[str, Any]:
+    """Valid answers: claims for sentences, supported, useful, committed."""
+    schema = body["response_format"]["json_schema"]["schema"]["properties"]
+    full = {
+        "verdict": "supported",
+        "context": 1,
+        "quote": "",
+        "useful": True,
+        "question": "What is it?",
+        "noncommittal": False,
+    }
+    made: dict[str, Any] = {}
+    for item_id, item in schema.items():
+        if item["type"] == "array":
+            made[item_id] = ["A claim."]
+        else:
+            made[item_id] = {name: full[name] for name in item["properties"]}
+    return made
+
+
+def test_the_full_example(tmp_path: Path, fake_openai: Any) -> None:
+    server = fake_openai(answer)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": server.url,
+        "PYTHONWARNINGS": "ignore",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "'context_precision': 1.0000" in done.stdout
+    assert "'faithfulness': 1.0000" in done.stdout
+    paths = {seen.path for seen in server.seen}
+    assert paths == {"/v1/chat/completions"}  # no embeddings are asked for: ours are embedded
+    sent = server.bodies[0]
+    assert sent["temperature"] == 0
+    assert "top_p" not in sent  # ragas' own default, which the user has not set
+    assert "max_tokens" not in sent
