@@ -1,0 +1,140 @@
+"""``ragas-judge evaluate DATASET --out RUN_DIR``."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import cli_options as options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..judge import Judge
+    from .evaluation import RunResult
+
+
+def evaluate_command(
+    dataset: options.Dataset,
+    out: options.Out,
+    metrics: options.Metrics = None,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
+    recordings: options.RecordingsDir = None,
+    mode: options.RecordingsMode = None,
+    limit: options.Limit = None,
+    language: options.PromptLanguage = options.Language.AUTO,
+    concurrency: options.Concurrency = 8,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    seed: options.Seed = None,
+    embeddings: options.Embeddings = None,
+    embeddings_url: options.EmbeddingsUrl = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Score a dataset, show a summary, and write a run folder."""
+    from .choose import check_metrics
+    from .cli_judge import JudgeOptions, make_judge
+
+    names = [name.strip() for given in metrics or () for name in given.split(",") if name.strip()]
+    check_metrics(names or None)
+    judge = make_judge(
+        JudgeOptions(
+            model=model,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            recordings=recordings,
+            mode=mode,
+            concurrency=concurrency,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            embeddings=embeddings,
+            embeddings_url=embeddings_url,
+        )
+    )
+    result = _evaluate(
+        judge,
+        dataset=dataset,
+        metrics=names or None,
+        out=out,
+        overwrite=overwrite,
+        limit=limit,
+        language=None if language is options.Language.AUTO else language.value,
+    )
+    _show(result, as_json=as_json)
+    _after(judge, full=limit is None and not names)
+    return _verdict(result)
+
+
+def _evaluate(judge: "Judge", **arguments: object) -> "RunResult":
+    """Run it; an interrupt says what is kept."""
+    from .evaluation import evaluate
+
+    try:
+        return evaluate(judge=judge, progress=True, **arguments)  # type: ignore[arg-type]
+    except KeyboardInterrupt as interrupt:
+        notes = getattr(interrupt.__context__, "__notes__", None) or ["nothing was written"]
+        print(f"ragas-judge: interrupted; {'; '.join(notes)}", file=sys.stderr)
+        raise typer.Exit(130) from interrupt
+
+
+def _show(result: "RunResult", *, as_json: bool) -> None:
+    """The table on stdout; with ``--json`` the summary there and the table on stderr."""
+    from .table import remarks, summary_table
+
+    console = _console(stderr=as_json)
+    console.print(summary_table(result.headlines, result.results))
+    for remark in remarks(result.headlines, result.results):
+        console.print(remark, markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"{len(result.results)} results and their evidence are in {result.path}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if as_json:
+        summary = {"run": str(result.path), **result.manifest}
+        print(json.dumps(summary, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def _after(judge: "Judge", *, full: bool) -> None:
+    """What recordings need after a run: a true header, and word of files that nobody asked for."""
+    recordings = judge.recordings
+    if recordings is None:
+        return
+    if recordings.mode == "rewrite":
+        recordings.describe(model=judge.model, sampling=dict(judge.sampling))
+    unused = recordings.unused() if full and recordings.mode == "replay" else []
+    if unused:
+        _console(stderr=True).print(
+            f"{len(unused)} recordings in {recordings.path} were not used, such as"
+            f" {unused[0].relative_to(recordings.path)}",
+            style="dim",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _verdict(result: "RunResult") -> int:
+    """0; where rows failed and none at all was scored, the code of the first failure."""
+    from ..metrics.outcomes import Failed
+    from .exits import JUDGE, exit_code
+
+    outcomes = [found.outcome for found in result.results]
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    if not failures or any(outcome.status == "scored" for outcome in outcomes):
+        return 0
+    print(f"ragas-judge: error: no row was scored; the first {failures[0].reason}", file=sys.stderr)
+    return exit_code(failures[0].error) or JUDGE
+
+
+def _console(*, stderr: bool) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr)

@@ -1,0 +1,196 @@
+"""Evaluate a dataset: check it, run it, keep it.
+
+    result = evaluate("data.jsonl", judge=Judge("gpt-4.1-mini"), out="runs/first")
+
+Whatever can be wrong beforehand is found before the first call is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..judge import Judge, run_sync
+from ..judge.errors import InputError, RecordingError
+from .check import check_rows
+from .choose import bind_metrics, check_metrics
+from .dataset import load_dataset
+from .errors import RunStopped
+from .manifest import Plan, build_manifest, headlines_of, scores_of
+from .runner import Result, run_metrics
+from .store import check_target, write_run
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from .summary import Headline
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run found.
+
+    Attributes:
+        headlines: one a metric, in the order asked for.
+        results: one for each row and metric, in that order; each outcome holds its evidence.
+        manifest: models, prompts, versions, tokens, as in ``manifest.json``.
+        path: the run folder; None when none was asked for.
+    """
+
+    headlines: Sequence[Headline]
+    results: Sequence[Result]
+    manifest: Mapping[str, Any]
+    path: Path | None = None
+
+    def scores(self) -> list[dict[str, Any]]:
+        """The lines of ``scores.jsonl`` as mappings."""
+        return scores_of(self.results)
+
+
+def evaluate(
+    dataset: Any,
+    metrics: Iterable[Any] | None = None,
+    judge: Any = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    limit: int | None = None,
+    language: str | None = None,
+    concurrency: int | None = None,
+    progress: bool = False,
+) -> RunResult:
+    """``aevaluate`` for synchronous code, with the same arguments.
+
+    It works where an event loop is running already, too, such as in a notebook.
+    """
+    return run_sync(
+        aevaluate(
+            dataset,
+            metrics,
+            judge,
+            out=out,
+            overwrite=overwrite,
+            limit=limit,
+            language=language,
+            concurrency=concurrency,
+            progress=progress,
+        )
+    )
+
+
+async def aevaluate(
+    dataset: Any,
+    metrics: Iterable[Any] | None = None,
+    judge: Any = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    limit: int | None = None,
+    language: str | None = None,
+    concurrency: int | None = None,
+    progress: bool = False,
+) -> RunResult:
+    """Score a dataset with some metrics.
+
+    Everything that can be wrong beforehand is looked for before the first call: the metrics'
+    names, the run folder, every row of the dataset, the judge's key.
+
+    Args:
+        dataset: anything ``load_dataset`` takes.
+        metrics: names, or objects such as ``Faithfulness(no_claims=1)``; the four when None.
+        judge: a ``Judge``, or anything ``ragas.evaluate(llm=…)`` takes, for the metrics that
+            have none of their own. Objects are copied, never written to.
+        out: the run folder to write; see ``store``.
+        overwrite: replace an earlier run there.
+        limit: score only so many rows from the top; all are checked.
+        language: prompt pack (``"en"``, ``"zh"``) of metrics given by name; None: by each row.
+        concurrency: rows times metrics under way at once; the judge's own when None.
+        progress: show how far it has come on stderr.
+
+    Raises:
+        InputError, SetupError: something is wrong with the arguments; nothing was asked.
+        RunStopped: an error that every row would meet; where rows were scored and paid for,
+            the partial run is in ``out``, marked as not complete.
+    """
+    chosen = check_metrics(metrics)
+    if limit is not None and limit < 1:
+        raise InputError(f"limit is at least 1, not {limit}")
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    rows = load_dataset(dataset)
+    shared = None if judge is None else Judge.of(judge)
+    bound = bind_metrics(chosen, shared, language=language)
+    check_rows(rows, bound)
+    plan = Plan(rows[:limit], bound, shared, dataset, limit)
+    for one in plan.judges:
+        one.check()
+    keep = _Keep(plan, out, overwrite)
+    try:
+        return await _run(plan, keep, concurrency, progress)
+    finally:
+        for one in plan.judges:
+            await one.aclose()
+
+
+async def _run(plan: Plan, keep: _Keep, concurrency: int | None, progress: bool) -> RunResult:
+    """Run the plan; a run that ends early is kept as far as it came."""
+    from .progress import Progress
+
+    width = concurrency or max(judge.concurrency for judge in plan.judges)
+    total = len(plan.rows) * len(plan.metrics)
+    so_far: list[Result] = []
+    with Progress(total) if progress else nullcontext() as shown:
+
+        def note(result: Result) -> None:
+            so_far.append(result)
+            if shown is not None:
+                shown.advance()
+
+        try:
+            results = await run_metrics(plan.rows, plan.metrics, concurrency=width, on_result=note)
+        except RunStopped as stop:
+            # A recording that is missing costs nothing to look for again: nothing to keep.
+            kept = not isinstance(stop.error, RecordingError)
+            path = keep.partial(stop.results, str(stop.error)) if kept else None
+            raise RunStopped(stop.error, stop.results, stop.total, path) from stop.error
+        except asyncio.CancelledError as cancelled:
+            path = keep.partial(so_far, "interrupted")
+            if path is not None:
+                cancelled.add_note(f"the partial run is in {path}")
+            raise
+    return keep.whole(results)
+
+
+@dataclass(frozen=True)
+class _Keep:
+    """Where results go."""
+
+    plan: Plan
+    out: str | os.PathLike[str] | None
+    overwrite: bool
+
+    def whole(self, results: Sequence[Result]) -> RunResult:
+        """The result of a run, written where that was asked for."""
+        headlines = headlines_of(self.plan, results)
+        manifest = build_manifest(self.plan, results, headlines)
+        path = None
+        if self.out is not None:
+            path = write_run(self.out, manifest, results, overwrite=self.overwrite)
+        return RunResult(headlines, results, manifest, path)
+
+    def partial(self, results: Sequence[Result], reason: str) -> Path | None:
+        """Write what there is, in row and metric order, if a score in it took a call."""
+        paid = (r for r in results if r.outcome.status == "scored" and r.outcome.evidence.calls)
+        if self.out is None or next(paid, None) is None:
+            return None
+        rank = {row.id: number for number, row in enumerate(self.plan.rows)}
+        order = {metric.name: number for number, metric in enumerate(self.plan.metrics)}
+        ordered = sorted(results, key=lambda r: (rank[r.row], order[r.metric]))
+        headlines = headlines_of(self.plan, ordered)
+        stopped = " ".join(reason.split())
+        manifest = build_manifest(self.plan, ordered, headlines, stopped=stopped)
+        return write_run(self.out, manifest, ordered, overwrite=self.overwrite)

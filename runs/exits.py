@@ -1,0 +1,24 @@
+"""Exit codes: 0 all is well, 2 the caller's input or settings, 3 the judge, 130 interrupted."""
+
+from __future__ import annotations
+
+from ..judge.errors import EmbeddingError, EvaluatorError, JudgeError, ReplyError
+from .errors import RunStopped
+
+INPUT = 2
+JUDGE = 3
+INTERRUPTED = 130
+
+
+def exit_code(error: Exception) -> int:
+    """The exit code that says whose matter an error is; 0 for an error that is not ours.
+
+    >>> from ragas_judge.judge.errors import InputError, JudgeAuthError
+    >>> exit_code(InputError("row 3")), exit_code(JudgeAuthError("refused"))
+    (2, 3)
+    """
+    if isinstance(error, RunStopped):
+        return exit_code(error.error)
+    if isinstance(error, JudgeError | ReplyError | EmbeddingError):
+        return JUDGE
+    return INPUT if isinstance(error, EvaluatorError) else 0
