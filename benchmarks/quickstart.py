@@ -68,9 +68,7 @@ def points_of(expected: dict[str, Any], found: dict[str, Evidence]) -> list[Poin
             recorded = of_sentence(found[metric], point["sentence"])
             if "no context" in found[metric].tags and metric == "context_recall":
                 recorded = "not_found"  # decided in code, without a call
-            points.append(
-                Point(row, planted, metric, point["claim"], point["verdict"], recorded)
-            )
+            points.append(Point(row, planted, metric, point["claim"], point["verdict"], recorded))
         if not expected[metric]["points"]:
             claims = len(found[metric].claims)
             recorded = f"{claims} claims" if claims else "no claims"
@@ -91,7 +89,9 @@ async def collect(judge: Judge) -> list[Point]:
     """Replay the four metrics over the set and compare."""
     folder = ROOT / "fixtures" / "quickstart"
     points: list[Point] = []
-    for row, expected in zip(read(folder / "dataset.jsonl"), read(folder / "expected.jsonl"), strict=True):
+    for row, expected in zip(
+        read(folder / "dataset.jsonl"), read(folder / "expected.jsonl"), strict=True
+    ):
         outcomes = await asyncio.gather(*(metric(judge).explain(row) for metric in METRICS))
         found = {outcome.evidence.metric: outcome.evidence for outcome in outcomes}
         points += points_of(expected, found)
@@ -110,8 +110,13 @@ def markdown(points: list[Point]) -> str:
     for metric in dict.fromkeys(point.metric for point in points):
         cells = [f"{right[metric, lang]} / {total[metric, lang]}" for lang in ("en", "zh")]
         lines.append(f"| {metric} | {cells[0]} | {cells[1]} |")
-    lines.append(f"| all | {_all(right, 'en')} / {_all(total, 'en')} | {_all(right, 'zh')} / {_all(total, 'zh')} |")
-    lines += ["", "| row | planted | metric | point | right | recorded judge |", "|---|---|---|---|---|---|"]
+    cells = [f"{_all(right, lang)} / {_all(total, lang)}" for lang in ("en", "zh")]
+    lines.append(f"| all | {cells[0]} | {cells[1]} |")
+    lines += [
+        "",
+        "| row | planted | metric | point | right | recorded judge |",
+        "|---|---|---|---|---|---|",
+    ]
     lines += [
         f"| {p.row} | {p.planted} | {p.metric} | {p.what} | {p.expected} | {p.recorded} |"
         for p in points
@@ -126,8 +131,12 @@ def _all(counts: Counter[tuple[str, str]], language: str) -> int:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recordings", default=str(ROOT / "fixtures" / "recordings" / "quickstart"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--recordings", default=str(ROOT / "fixtures" / "recordings" / "quickstart")
+    )
     arguments = parser.parse_args()
     print(markdown(asyncio.run(collect(Judge.replay(arguments.recordings)))))
 

@@ -112,8 +112,10 @@ def test_every_score_shows_its_evidence(
             if isinstance(outcome, Score) and "no context" not in outcome.evidence.tags:
                 assert outcome.evidence.calls, name
                 assert outcome.evidence.tokens.input
-                assert outcome.evidence.claims or outcome.evidence.contexts or (
-                    outcome.evidence.questions
+                assert (
+                    outcome.evidence.claims
+                    or outcome.evidence.contexts
+                    or (outcome.evidence.questions)
                 )
 
 
