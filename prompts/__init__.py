@@ -1,8 +1,8 @@
 """The words sent to the judge: versioned prompt folders, one pack a language.
 
-    >>> from ragas_judge.prompts import load_prompt
-    >>> load_prompt("claim_extraction", language="zh").ref.version
-    1
+>>> from ragas_judge.prompts import load_prompt
+>>> load_prompt("claim_extraction", language="zh").ref.version
+1
 """
 
 from ._language import detect_language

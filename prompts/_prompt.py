@@ -68,8 +68,9 @@ class Prompt:
 
     @cached_property
     def _static(self) -> tuple[Message, ...]:
-        """Rules and worked examples: the same for every sample, so that a server can keep
-        them in its prefix cache.
+        """Rules and worked examples.
+
+        The same for every sample, so that a server can keep them in its prefix cache.
         """
         shots: list[Message] = []
         for example in self.examples:
@@ -97,7 +98,7 @@ class Prompt:
         unknown = [name for name in variables if name not in self.variables]
         if unknown:
             raise MissingVariableError(self.id, unknown, "unknown")
-        return _template(self.user).render(variables).strip()
+        return str(_template(self.user).render(variables)).strip()
 
     def schema(self, ids: Sequence[str]) -> dict[str, Any]:
         """JSON schema of a reply that must hold exactly these ids.
