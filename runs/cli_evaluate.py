@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def evaluate_command(
     dataset: options.Dataset,
+    *,
     out: options.Out,
     metrics: options.Metrics = None,
     model: options.Model = None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,6 +52,37 @@ def fake_openai() -> Iterator[FakeOpenAIStarter]:
 def scripted() -> Any:
     """The module ``scripted_judge``: ``make_judge``, ``answer_well``, ``only``, …"""
     return sys.modules.get("scripted_judge") or load_beside("scripted_judge")
+
+
+@pytest.fixture
+def run_script(tmp_path: Path) -> Any:
+    """``run_script(code, base_url)``: run a script in a process of its own, as a user would.
+
+    It runs in an empty folder with a link to ``fixtures``; the API address is ``base_url``.
+    Returns the finished process; a script that fails fails the test.
+    """
+
+    def run(code: str, base_url: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "script.py").write_text(code, encoding="utf-8")
+        (tmp_path / "fixtures").symlink_to(Path(__file__).parent.parent / "fixtures")
+        done = subprocess.run(
+            [sys.executable, "script.py"],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "OPENAI_API_KEY": "none",
+                "OPENAI_BASE_URL": base_url,
+                "PYTHONWARNINGS": "ignore",
+            },
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done
+
+    return run
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,7 @@ pointing at a server of this test.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,27 +44,8 @@ def _value(schema: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(("code", "printed"), blocks())
-def test_example(code: str, printed: str | None, tmp_path: Path, fake_openai: Any) -> None:
-    server = fake_openai(reply)
-    script = tmp_path / "example.py"
-    script.write_text(code, encoding="utf-8")
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    environment = {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": server.url,
-        "PYTHONWARNINGS": "ignore",
-    }
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_example(code: str, printed: str | None, run_script: Any, fake_openai: Any) -> None:
+    done = run_script(code, fake_openai(reply).url)
     if printed is not None:
         assert done.stdout == printed
 

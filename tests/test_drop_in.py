@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from typing import Any
 
 SCRIPT = """
 from datasets import Dataset
@@ -59,26 +53,9 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_the_full_example(tmp_path: Path, fake_openai: Any) -> None:
+def test_the_full_example(run_script: Any, fake_openai: Any) -> None:
     server = fake_openai(answer)
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT, encoding="utf-8")
-    environment = {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": server.url,
-        "PYTHONWARNINGS": "ignore",
-    }
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = run_script(SCRIPT, server.url)
     assert "'context_precision': 1.0000" in done.stdout
     assert "'faithfulness': 1.0000" in done.stdout
     paths = {seen.path for seen in server.seen}

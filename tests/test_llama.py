@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragas_judge.judge import Judge, Question, Recordings, ReplyState
-from ragas_judge.metrics import Faithfulness, Score, Unscored
+from ragas_judge.metrics import Faithfulness
 from ragas_judge.metrics.replies import parse_claims, parse_verdict
 from ragas_judge.prompts import load_prompt
 
@@ -32,7 +32,7 @@ def base_url() -> Iterator[str]:
     params.n_parallel = 2
     params.n_ctx = 2 * 4096
     params.hostnames = ["127.0.0.1"]
-    params.port = 0 if hasattr(params, "port_auto") else _free_port()
+    params.port = _free_port()
     server = xllamacpp.Server(params)
     yield f"{server.listening_address}/v1"
     del server
@@ -47,7 +47,7 @@ def _free_port() -> int:
 
 
 def made(base_url: str, **settings: Any) -> Judge:
-    settings = {"max_tokens": 256, "seed": 1, "concurrency": 2, **settings}
+    settings = {"max_tokens": 160, "seed": 1, "concurrency": 2, **settings}
     return Judge("smollm2", base_url=base_url, api_key="none", **settings)
 
 
@@ -99,7 +99,10 @@ def test_a_row_is_scored_or_marked_and_replays(base_url: str, tmp_path: Path) ->
     }
     judge = made(base_url, recordings=Recordings(tmp_path, "missing"))
     live = closing(judge, Faithfulness(judge).explain(row))
-    assert isinstance(live, Score | Unscored), live.reason
+    # So small a model may write claims without end: then the row is marked, and replays so.
+    marked = "TruncatedReplyError" in live.reason or live.reason == "no claims"
+    assert live.status == "scored" or marked
+    assert live.evidence.calls
     again = asyncio.run(Faithfulness(Judge.replay(tmp_path)).explain(row))
     assert again.evidence.claims == live.evidence.claims
-    assert again.value == live.value
+    assert (again.status, again.value) == (live.status, live.value)
