@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .dataset import Row, load_dataset
     from .errors import RunStopped
     from .evaluation import RunResult, aevaluate, evaluate
+    from .prepared import prepare
     from .runner import Result
     from .summary import Headline, summarize
 
@@ -26,6 +27,7 @@ _HOMES = {
     "aevaluate": "evaluation",
     "evaluate": "evaluation",
     "load_dataset": "dataset",
+    "prepare": "prepared",
     "summarize": "summary",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "aevaluate",
     "evaluate",
     "load_dataset",
+    "prepare",
     "summarize",
 ]
 

@@ -281,3 +281,16 @@ def test_a_column_in_no_row_names_metric_and_nearest_column() -> None:
 def test_a_column_that_is_none_in_every_row_is_absent() -> None:
     rows = [{"response": None, "retrieved_contexts": ["c"]}]
     assert "needs column 'response', which no row has (columns" in complaint(rows)
+
+
+def test_prepare_takes_every_old_name_and_names_a_bad_cell() -> None:
+    from ragas_judge.runs import prepare
+
+    dataset = prepare([{"question": "q", "ground_truths": ["g"], "contexts": ["c"], "mine": 1}])
+    sample = dataset[0]
+    assert (sample.user_input, sample.reference) == ("q", "g")
+    assert sample.retrieved_contexts == ["c"]
+    with pytest.raises(InputError, match=r"row 1: column 'retrieved_contexts'"):
+        prepare([{"question": "q"}, {"contexts": "['a']"}])
+    with pytest.raises(InputError, match="row 0: column 'rubrics'"):
+        prepare([{"question": "q", "rubrics": 3}])
