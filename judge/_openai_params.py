@@ -6,6 +6,7 @@ JSON goes one rung down, only after the service has refused it.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,17 @@ from typing import Any
 
 RUNGS = ("json_schema", "json_object", "text")
 RENAMED = {"max_tokens": "max_completion_tokens"}
-_QUOTED = re.compile(r"['\"`]([A-Za-z_][\w.]*)['\"`]")
+_WORD = re.compile(r"[A-Za-z_][\w.]*\w")
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed"
+    r"|extra inputs|extra fields|invalid parameter|cannot both|only the default",
+    re.IGNORECASE,
+)
+"""How services say that they do not know a parameter, or take it in no form but the default."""
+_VALUE = re.compile(r"too |maximum|at most|at least|exceed|less than|greater than|between", re.I)
+"""How they say that a value is out of range."""
+_FORM = {"response_format", "json_schema", "schema", "grammar"}
+log = logging.getLogger("ragas_judge")
 
 
 @dataclass
@@ -41,6 +52,8 @@ class Learnt:
     def learn(self, message: str, parameter: str | None, sent: Mapping[str, Any]) -> bool:
         """Take a refusal to heart; False when it names nothing that can be changed."""
         named = refused_parameter(message, parameter, sent)
+        if named is not None:
+            log.warning("%r is refused and will be changed or left out: %s", named, message[:200])
         if named == "response_format":
             if self.rung == len(RUNGS) - 1:
                 return False
@@ -61,19 +74,17 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
 
     >>> refused_parameter("Unsupported parameter: 'max_tokens'.", None, {"max_tokens": 9})
     'max_tokens'
-    >>> refused_parameter("'messages' is too long", None, {"seed": 1}) is None
+    >>> too_large = "'max_tokens' is too large: 9000. The maximum context length is 4096."
+    >>> refused_parameter(too_large, "max_tokens", {"max_tokens": 9000}) is None
     True
     """
-    head = (parameter or "").split(".")[0]
-    if head in sent:
-        return head
-    for name in _QUOTED.findall(message):
-        if name.split(".")[0] in sent:
-            return str(name.split(".")[0])
-    if "response_format" in sent and re.search(r"json_schema|response_format|schema", message):
+    named = [name.split(".")[0] for name in [parameter or "", *_WORD.findall(message)]]
+    if "response_format" in sent and _FORM & set(named):
         return "response_format"
-    words = set(re.findall(r"\w+", message))
-    return next((name for name in sent if name in words), None)
+    told_apart = parameter is not None and not _VALUE.search(message)
+    if not (told_apart or _UNSUPPORTED.search(message)):
+        return None  # its value is refused, or something else
+    return next((name for name in named if name in sent), None)
 
 
 def response_format(schema: Mapping[str, Any], rung: str) -> dict[str, Any] | None:

@@ -79,6 +79,8 @@ class FunctionEmbedder:
 class OpenAIEmbedder:
     """An OpenAI-compatible ``/embeddings`` endpoint, one call a batch.
 
+    It keeps the openai package's own retries; its tokens are not counted yet.
+
     Args:
         model: the model's name.
         base_url, api_key: as the openai package reads them when None.
@@ -88,7 +90,7 @@ class OpenAIEmbedder:
         self, model: str, *, base_url: str | None = None, api_key: str | None = None
     ) -> None:
         """Nothing is connected yet."""
-        self.name = f"{base_url or 'OpenAI'}:{model}"
+        self.name = model  # not where it is served: that cannot alter a vector
         self._model, self._settings = model, {"base_url": base_url, "api_key": api_key}
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:

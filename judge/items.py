@@ -1,7 +1,8 @@
 """Ask about numbered items until each has its answer, within a budget of re-asks.
 
 Re-asking is a new request (the missing ids only, and one line that says what was wrong), so
-it is counted apart from retrying. A reply cut at the length limit halves the batch.
+it is counted apart from retrying. A reply cut at the length limit halves the batch,
+and both halves are asked for anew.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ async def ask_items(
         if reasks >= max_reasks:
             raise IncompleteVerdictsError(_open(question, answers), len(question.items), raw=last)
         reasks += 1
-        batches.insert(0, (account.missing, _note(question, account.missing, account.problems)))
+        problem = "; ".join(account.problems)
+        if reasks > 1:  # the same words again would get the same reply again
+            problem = f"({reasks}) {problem}"
+        batches.insert(0, (account.missing, _note(question, account.missing, problem)))
     answers.by_id = {item_id: answers.by_id[item_id] for item_id in question.items}
     return answers
 
@@ -114,7 +118,7 @@ def _open(question: Question[T], answers: Answers[T]) -> list[str]:
     return [item_id for item_id in question.items if item_id not in answers.by_id]
 
 
-def _note(question: Question[T], ids: Sequence[str], problems: Sequence[str]) -> str:
+def _note(question: Question[T], ids: Sequence[str], problem: str) -> str:
     language = question.prompt.language
-    note = reask_note("invalid", language, problem="; ".join(problems), ids=list(ids))
+    note = reask_note("invalid", language, problem=problem, ids=list(ids))
     return f"{question.note}\n\n{note}".strip()

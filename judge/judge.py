@@ -2,7 +2,7 @@
 
 judge = Judge("gpt-4.1-mini")                                  # key and URL as openai reads them
 judge = Judge("qwen", base_url="http://127.0.0.1:8091/v1", api_key="none")
-judge = Judge("qwen", recordings=Recordings("fixtures/recordings/quickstart"))
+judge = Judge.replay("fixtures/recordings/quickstart")         # model as it was recorded
 judge = Judge.of(ChatOpenAI(model="gpt-4.1-mini"))             # whatever ragas.evaluate takes
 """
 
@@ -20,7 +20,7 @@ from .errors import SetupError
 from .items import Answers, Call, Question, ask_items
 from .openai_transport import OpenAITransport
 from .recorded_vectors import recorded
-from .recordings import Recordings
+from .recordings import RecordingMode, Recordings
 from .retry import RetryPolicy, send_with_retry
 from .types import Reply, Request, Transport
 
@@ -182,7 +182,7 @@ class Judge:
 
     def check(self) -> None:
         """Raise ``SetupError`` now if the first call could only fail (no key)."""
-        if self._transport is not self._live and self._transport.endpoint != self._live.endpoint:
+        if self._recordings and self._recordings.mode is RecordingMode.REPLAY:
             return
         if isinstance(self._live, OpenAITransport):
             self._live.check()

@@ -10,6 +10,7 @@ import asyncio
 import weakref
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from ._openai_params import RUNGS, Learnt
 from .errors import JudgeError, SetupError
@@ -72,7 +73,8 @@ class OpenAITransport:
             weakref.WeakKeyDictionary()
         )
         self._learnt: defaultdict[str, Learnt] = defaultdict(Learnt)
-        self.endpoint = str(client.base_url) if client is not None else base_url or _default_url()
+        url = str(client.base_url) if client is not None else base_url or _default_url()
+        self.endpoint = public_url(url)
 
     def check(self) -> None:
         """Raise ``SetupError`` now when no client can be made (no key)."""
@@ -144,6 +146,16 @@ def _new_client(settings: Mapping[str, str | None]) -> Any:
     except openai.OpenAIError as error:
         message = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
         raise SetupError(message) from error
+
+
+def public_url(url: str) -> str:
+    """A URL fit to be shown and stored: without user, password, query and fragment.
+
+    >>> public_url("https://me:secret@judge.test:8000/v1?api_key=abc")
+    'https://judge.test:8000/v1'
+    """
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _default_url() -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN_THINKING = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_END_OF_THINKING = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+MOST_BRACES = 2000
+"""Opening braces that are tried at the most, the last ones of a reply: each costs time."""
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -21,15 +22,6 @@ class Pairs(list[tuple[str, Any]]):
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=Pairs)
-
-
-def strip_thinking(text: str) -> str:
-    """Drop reasoning blocks, also one whose opening tag the server has swallowed.
-
-    >>> strip_thinking('<think>{"1": 0}</think>{"1": 1}')
-    '{"1": 1}'
-    """
-    return _OPEN_THINKING.sub("", _THINKING.sub("", text))
 
 
 def answered(text: str, ids: Sequence[str]) -> dict[str, list[Any]] | None:
@@ -52,20 +44,27 @@ def answered(text: str, ids: Sequence[str]) -> dict[str, list[Any]] | None:
     return None
 
 
-def _objects(text: str) -> Iterator[Pairs]:
-    """Balanced objects of a text at its top level, last first."""
-    text = strip_thinking(text)
-    found: list[Pairs] = []
-    position = text.find("{")
-    while position != -1:
+def _objects(text: str) -> list[Pairs]:
+    """Balanced objects of a text at its top level, last first, without those thought aloud.
+
+    A closing tag of a reasoning block counts only outside every object: a quote may hold one.
+    """
+    braces = [match.start() for match in re.finditer("{", text)][-MOST_BRACES:]
+    found: list[tuple[int, int, Pairs]] = []
+    end = 0
+    for start in braces:
+        if start < end:
+            continue
         try:
-            value, end = _DECODER.raw_decode(text, position)
+            value, end = _DECODER.raw_decode(text, start)
         except (json.JSONDecodeError, RecursionError):
-            end = position + 1
-        else:
-            found.append(value)
-        position = text.find("{", end)
-    return reversed(found)
+            continue
+        found.append((start, end, value))
+    thought = 0
+    for tag in _END_OF_THINKING.finditer(text):
+        if not any(start < tag.start() < end for start, end, _ in found):
+            thought = tag.end()
+    return [value for start, _, value in reversed(found) if start >= thought]
 
 
 def _plain(value: Any) -> Any:

@@ -62,7 +62,7 @@ class Recordings:
         self.header: dict[str, Any] = {}
         header = self.path / "recordings.json"
         if self.mode is not RecordingMode.OFF and header.is_file():
-            self.header = read_entry(header)
+            self.header = _header(header)
         if self.mode is RecordingMode.REPLAY and not self.header:
             raise SetupError(f"no recordings in {self.path}: there is no {header.name}")
         self._used: set[Path] = set()
@@ -96,6 +96,8 @@ class Recordings:
             return None
         self.mark_used(file)
         entry = read_entry(file)
+        if entry.get("key") != request.key():
+            raise RecordingFormatError(f"{file}: not the reply to this request; delete it")
         try:
             reply = dict(entry["reply"])
             reply["state"] = ReplyState(reply["state"])
@@ -107,10 +109,7 @@ class Recordings:
 
     def save(self, request: Request, reply: Reply) -> None:
         """Record a reply: written whole or not at all."""
-        renewed = self.mode is RecordingMode.REWRITE and self.header.get("model") != request.model
-        if not self.header or renewed:
-            self.header = {}  # what was noted of another model is not true of this one
-            self.describe(model=request.model, sampling=dict(request.sampling))
+        self._check_header(request)
         file = self.file(request)
         self.mark_used(file)
         entry = {
@@ -121,6 +120,21 @@ class Recordings:
             "reply": asdict(reply),
         }
         write_entry(file, entry)
+
+    def _check_header(self, request: Request) -> None:
+        """One folder, one judge: its header must be true of every reply in it."""
+        judge = {"model": request.model, "sampling": dict(request.sampling)}
+        noted = {name: self.header.get(name) for name in judge}
+        if noted == judge:
+            return
+        if self.header and self.mode is not RecordingMode.REWRITE:
+            raise SetupError(
+                f"{self.path} holds replies of {noted['model']!r} with {noted['sampling']}, not of"
+                f" {request.model!r} with {judge['sampling']}: record into another folder, or with"
+                " mode 'rewrite'"
+            )
+        self.header = {}  # what was noted of another judge is not true of this one
+        self.describe(**judge)
 
     def mark_used(self, file: Path) -> None:
         """Count a file as served or written."""
@@ -148,9 +162,9 @@ class Recordings:
     def _nearest(self, asked: Mapping[str, Any], prompt: str) -> tuple[Path, list[str]] | None:
         best: tuple[float, Path, list[str]] | None = None
         for file in self._files(prompt):
-            known = read_entry(file)["request"]
+            known = read_entry(file).get("request", {})
             differing = [name for name in asked if _differs(name, asked, known)]
-            last = (str(asked["messages"][-1:]), str(known["messages"][-1:]))
+            last = (str(asked["messages"][-1:]), str(known.get("messages", [])[-1:]))
             alike = difflib.SequenceMatcher(None, *last).quick_ratio() - len(differing)
             if best is None or alike > best[0]:
                 best = (alike, file, [_difference(name, asked, known) for name in differing])
@@ -229,9 +243,14 @@ def write_entry(file: Path, data: Mapping[str, Any]) -> None:
     """Write a file whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False
-    ) as out:
-        out.write(text)
-    Path(out.name).chmod(0o644)
-    Path(out.name).replace(file)
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".") as folder:
+        part = Path(folder) / file.name
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+
+
+def _header(file: Path) -> dict[str, Any]:
+    data = read_entry(file)
+    if not isinstance(data.get("model"), str) or not isinstance(data.get("sampling"), dict):
+        raise RecordingFormatError(f"{file}: names no model (a text) or no sampling (an object)")
+    return data

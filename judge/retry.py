@@ -7,6 +7,7 @@ its own budget and its own counter.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from tenacity import (
     RetryCallState,
     retry_if_exception_type,
     stop_after_attempt,
-    stop_after_delay,
+    stop_before_delay,
     wait_exponential,
     wait_random,
 )
@@ -46,8 +47,8 @@ class RetryPolicy:
     Attributes:
         attempts: tries in all, the first included.
         attempt_timeout: seconds for one try.
-        budget: seconds for all tries and the waits between them; no further try is begun
-            after it.
+        budget: seconds for all tries and the waits between them; a wait that would end after
+            it is not begun.
         sleep: waits; replaced in tests.
     """
 
@@ -58,10 +59,10 @@ class RetryPolicy:
 
 
 def wait(state: RetryCallState) -> float:
-    """Seconds before the next try: what the service asked for (capped), else a backoff."""
+    """Seconds before the next try: what the service asked for, else a growing backoff."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, JudgeError) and error.retry_after is not None:
-        return min(error.retry_after, MAX_WAIT)
+        return error.retry_after
     return _backoff(state)
 
 
@@ -75,23 +76,25 @@ async def send_with_retry(
     """
     retrying = AsyncRetrying(
         retry=retry_if_exception_type(RETRIED),
-        stop=stop_after_attempt(policy.attempts) | stop_after_delay(policy.budget),
+        stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.budget),
         wait=wait,
         sleep=policy.sleep,
         reraise=True,
     )
     attempts = 0
+    ends = time.monotonic() + policy.budget
 
     async def once() -> Reply:
         nonlocal attempts
         attempts += 1
+        seconds = max(0.0, min(policy.attempt_timeout, ends - time.monotonic()))
         try:
-            async with asyncio.timeout(policy.attempt_timeout) as clock:
+            async with asyncio.timeout(seconds) as clock:
                 return await transport.send(request)
         except TimeoutError as error:
             if not clock.expired():
                 raise
-            message = f"no reply within {policy.attempt_timeout:g} s from {transport.endpoint}"
+            message = f"no reply within {seconds:.3g} s from {transport.endpoint}"
             raise JudgeTimeoutError(message) from error
 
     return await retrying(once), attempts

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from ._context_precision import ContextPrecision
     from ._context_recall import ContextRecall
     from ._faithfulness import Faithfulness
-    from .base import JudgedMetric
+    from .base import JudgedMetric, Run
     from .evidence import Claim, ClaimVerdict, ContextVerdict, Evidence, GeneratedQuestion, Quote
     from .outcomes import Failed, NotScored, Outcome, Score, Unscored
     from .sample import Sample
+    from .steps import Steps
 
     faithfulness: Faithfulness
     context_recall: ContextRecall
@@ -41,8 +42,10 @@ _HOMES = {
     "NotScored": "outcomes",
     "Outcome": "outcomes",
     "Quote": "evidence",
+    "Run": "base",
     "Sample": "sample",
     "Score": "outcomes",
+    "Steps": "steps",
     "Unscored": "outcomes",
 }
 READY = {
@@ -69,8 +72,10 @@ __all__ = [
     "NotScored",
     "Outcome",
     "Quote",
+    "Run",
     "Sample",
     "Score",
+    "Steps",
     "Unscored",
     "answer_relevancy",
     "context_precision",

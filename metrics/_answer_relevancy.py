@@ -20,7 +20,7 @@ from ragas.metrics.base import MetricWithEmbeddings
 from ..judge.errors import EmbeddingError, SetupError
 from ..prompts import detect_language
 from .base import DEFAULT_EMBEDDINGS, JudgedMetric, Run
-from .evidence import Evidence, GeneratedQuestion
+from .evidence import Evidence
 from .lending import Lendable
 from .outcomes import Outcome, Score, Unscored
 from .sample import Sample
@@ -106,20 +106,16 @@ class AnswerRelevancy(JudgedMetric, MetricWithEmbeddings):
         if not asked.strip():
             return Unscored("no question")
         written = await steps.write_questions(response, run.options["questions"])
+        flags = [question.noncommittal for question in written]
+        if sum(flags) * 2 > len(flags):  # nothing need be compared
+            return Score(0.0, Evidence(questions=tuple(written), tags=("noncommittal",)))
         asked_vector, *vectors = await run.embedder.embed([asked, *(q.text for q in written)])
-        compared = [
-            replace(question, similarity=cosine(asked_vector, vector))
-            for question, vector in zip(written, vectors, strict=True)
-        ]
-        flags = [question.noncommittal for question in compared]
-        value = answer_relevancy_value([q.similarity or 0.0 for q in compared], flags)
-        tags = ("noncommittal",) if sum(flags) * 2 > len(flags) else ()
-        if any(detect_language(q.text) != detect_language(response) for q in compared):
+        similarities = [cosine(asked_vector, vector) for vector in vectors]
+        if any(detect_language(q.text) != detect_language(response) for q in written):
             steps.notes.append("a question was written in another language than the response")
-        return Score(value, _evidence(compared, tags, run.embedder.name))
-
-
-def _evidence(
-    questions: Sequence[GeneratedQuestion], tags: tuple[str, ...], embedder: str
-) -> Evidence:
-    return Evidence(questions=tuple(questions), tags=tags, embedder=embedder)
+        questions = tuple(
+            replace(question, similarity=similarity)
+            for question, similarity in zip(written, similarities, strict=True)
+        )
+        evidence = Evidence(questions=questions, embedder=run.embedder.name)
+        return Score(answer_relevancy_value(similarities, flags), evidence)

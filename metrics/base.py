@@ -65,10 +65,11 @@ class Run:
     embedder: Embedder
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    async def explain(self, row: Any) -> Outcome:
-        """Score one row; our errors become ``Failed``."""
+    async def explain(self, row: Any, seconds: float | None = None) -> Outcome:
+        """Score one row within ``seconds``; whatever goes wrong becomes ``Failed``."""
         evidence = Evidence(metric=self.metric.name, options=tuple(self.options.items()))
         steps: Steps | None = None
+        clock: asyncio.Timeout | None = None
         try:
             sample = Sample.of(row)
             if self.judge is None:
@@ -82,9 +83,12 @@ class Run:
             evidence = evidence.but(
                 judge=self.judge.model, endpoint=self.judge.endpoint, language=language
             )
-            outcome = await self.metric._score(sample, steps, self)
+            async with asyncio.timeout(seconds) as clock:
+                outcome = await self.metric._score(sample, steps, self)
         except Exception as error:  # the one place where a crash becomes a mark
-            if not isinstance(error, EvaluatorError):
+            if isinstance(error, TimeoutError) and clock is not None and clock.expired():
+                error = JudgeTimeoutError(f"the {seconds:g} s for this row and metric ran out")
+            elif not isinstance(error, EvaluatorError):
                 log.exception("%s: unexpected error", self.metric.name)
             outcome = Failed(error)
         return _with_evidence(outcome, evidence, steps)
@@ -211,7 +215,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         if llm is None:
             raise SetupError(f"{self.name} has no judge: pass llm= to it or to ragas.evaluate")
         if lent.get("llm") is not None:
-            lent["judge"] = Judge.of(lent["llm"], concurrency=max(1, run_config.max_workers))
+            lent["llm"] = Judge.of(lent["llm"], concurrency=max(1, run_config.max_workers))
         self._bind(lent).judge.check()  # type: ignore[union-attr]
 
     @property
@@ -252,12 +256,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         return await self._marked(self._bind({}), sample, None)
 
     async def _marked(self, run: Run, sample: Any, seconds: float | None) -> Score | NotScored:
-        try:
-            outcome = await asyncio.wait_for(run.explain(sample), seconds)
-        except TimeoutError:
-            message = f"the {seconds:g} s of this row and metric (RunConfig.timeout) ran out"
-            evidence = Evidence(metric=self.name, judge=run.judge.model if run.judge else "")
-            outcome = Failed(JudgeTimeoutError(message), evidence)
+        outcome = await run.explain(sample, seconds)
         if isinstance(outcome, Failed):
             log.warning("%s: %s", self.name, outcome.reason)
             if self.on_failure == "raise":
@@ -267,7 +266,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
     # --- binding -------------------------------------------------------------------------
 
     def _bind(self, lent: Mapping[str, Any]) -> Run:
-        judge = lent.get("judge") or self._own_judge()
+        judge = lent.get("llm") or self._own_judge()
         return Run(self, judge, self._embedder(judge, lent), self._options())
 
     def _own_judge(self) -> Judge | None:

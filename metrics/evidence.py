@@ -73,6 +73,11 @@ class ContextVerdict:
     useful: bool
     quote: Quote | None = None
 
+    @property
+    def verified(self) -> bool:
+        """False when the judge quoted words that do not stand in this context."""
+        return self.quote is None or self.quote.verified
+
 
 @dataclass(frozen=True)
 class GeneratedQuestion:
@@ -132,7 +137,7 @@ class Evidence:
     @property
     def unverified(self) -> int:
         """How many verdicts rest on a quote that stands in no context."""
-        return sum(not verdict.verified for verdict in self.claims)
+        return sum(not verdict.verified for verdict in (*self.claims, *self.contexts))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -140,7 +145,8 @@ class Evidence:
         data["options"] = dict(self.options)
         data["tokens"] = asdict(self.tokens)
         data["prompts"] = [asdict(prompt) for prompt in self.prompts]
-        for given, verdict in zip(data["claims"], self.claims, strict=True):
+        verdicts = (*self.claims, *self.contexts)
+        for given, verdict in zip((*data["claims"], *data["contexts"]), verdicts, strict=True):
             given["verified"] = verdict.verified
         return data
 

@@ -3,7 +3,8 @@
 Both sides are normalised character by character with a map back to the offsets of the
 original: Unicode NFKC, case folded, typographic marks made plain, white space made one blank
 and dropped beside CJK characters. A quote with an ellipsis is found part by part, in order.
-No fuzzy matching: a changed word or number is not found, and should not be.
+No fuzzy matching: a changed word or number is not found, and should not be, nor is a part of
+one ("5 minutes" in "25 minutes").
 """
 
 from __future__ import annotations
@@ -60,15 +61,49 @@ def find_quote(quote: str, context: str) -> tuple[int, int] | None:
     start: int | None = None
     position = 0
     for part in _ELLIPSIS.split(quote):
-        wanted = normalise(part)[0].strip(_EDGES)
+        wanted = _trim(normalise(part)[0])
         if not wanted:
             continue
-        found = text.find(wanted, position)
+        found = _find(wanted, text, position)
         if found == -1:
             return None
         start = found if start is None else start
         position = found + len(wanted)
     return None if start is None else (offsets[start], offsets[position - 1] + 1)
+
+
+def _trim(quote: str) -> str:
+    """Without marks at the ends, but with a sign or a point that belongs to a number."""
+    trimmed = quote.strip(_EDGES)
+    before = quote[: quote.find(trimmed)][-1:] if trimmed else ""
+    return before + trimmed if before in "-." and trimmed[:1].isdigit() else trimmed
+
+
+def _find(wanted: str, text: str, position: int) -> int:
+    """Where ``wanted`` stands as whole words and numbers, or -1."""
+    found = text.find(wanted, position)
+    while found != -1:
+        end = found + len(wanted)
+        if not (_cuts(text, found) or _cuts(text, end)):
+            return found
+        found = text.find(wanted, found + 1)
+    return -1
+
+
+def _cuts(text: str, offset: int) -> bool:
+    """Does ``offset`` lie inside a word or a number, as in "2|5", "4.5|0", "-|5" or "un|able"?"""
+    two_before, before, after, two_after = (
+        text[i] if 0 <= i < len(text) else " " for i in range(offset - 2, offset + 2)
+    )
+    if before in ".," and after.isdigit():
+        return two_before.isdigit()
+    if after in ".," and before.isdigit():
+        return two_after.isdigit()
+    if before == "-" and after.isdigit():
+        return not two_before.isalnum()
+    if not (before.isalnum() and after.isalnum()):
+        return False
+    return not (_CJK.match(before) or _CJK.match(after))
 
 
 def locate(quote: str, named: int, contexts: Mapping[int, str]) -> Quote:

@@ -64,7 +64,7 @@ def renamed(row: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = {name: value for name, value in row.items() if name not in ALIASES}
     for old, name in ALIASES.items():
-        if old in row and name not in columns:
+        if old in row and columns.get(name) is None:
             value = row[old]
             single = old == "ground_truths" and isinstance(value, Sequence) and len(value) == 1
             columns[name] = value[0] if single and not isinstance(value, str) else value
@@ -77,8 +77,10 @@ def check_text(column: str, value: Any) -> str | None:
     Raises:
         InputError: anything else.
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _whole(column, value)
     kind = type(value).__name__
     raise InputError(f"column {column!r} holds a {kind} where a text is needed: {_short(value)}")
 
@@ -106,7 +108,20 @@ def check_texts(column: str, value: Any) -> tuple[str, ...] | None:
             raise InputError(
                 f"column {column!r}, entry {position}: a {kind} where a text is needed"
             )
+        _whole(f"{column}, entry {position}", text)
     return tuple(value)
+
+
+def _whole(column: str, text: str) -> str:
+    """The text, if it can be sent: JSON may spell half of a surrogate pair, UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"column {column!r} holds half of a surrogate pair at character {error.start}:"
+            " the text was cut inside a character, mend it at its source"
+        ) from None
+    return text
 
 
 def _short(value: Any) -> str:

@@ -3,7 +3,7 @@
 A sample is written by others and may hold orders or look-alikes of our own delimiters. Each
 block stands between tags that carry a code made from the block's content: a text cannot
 contain the tag of its own block, since writing it in would change the code. Tags and
-chat-control tokens inside the text are defused.
+control tokens of the usual chat templates (``<|…|>``) inside the text are defused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 _TAG = re.compile(r"<(?=/?data-)", re.IGNORECASE)
-_CONTROL = re.compile(r"<(?=\|)")
+_CONTROL = re.compile(r"<(?=[|｜])")
 
 
 def neutralise(text: str) -> str:
@@ -38,7 +38,7 @@ def fence(block: str | Mapping[str, str]) -> str:
         body = neutralise(block)
     else:
         # A continuation line is indented, so that no text can pass for the next number.
-        lines = (neutralise(text).replace("\n", "\n    ") for text in block.values())
+        lines = ("\n    ".join(neutralise(text).splitlines()) for text in block.values())
         body = "\n".join(f"[{number}] {line}" for number, line in zip(block, lines, strict=True))
     code = hashlib.sha256(body.encode()).hexdigest()[:8]
     return f"<data-{code}>\n{body}\n</data-{code}>"

@@ -4,8 +4,8 @@
     prompts/<id>/v<version>/item.json          JSON schema of the answer for one item
     prompts/<id>/v<version>/<language>/        system.txt, user.txt (jinja2), examples.json
 
-Released files never change: ``LOCK.json`` holds the SHA-256 of each language pack, and a
-change of wording means a new version folder.
+Released files never change: ``LOCK.json`` holds the SHA-256 of each file, and a change
+of wording means a new version folder.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class Prompt:
 
     @cached_property
     def ref(self) -> PromptRef:
-        """The identity of these very words; any change of them changes ``sha256``."""
+        """The identity of these files' words: any change of them changes ``sha256``.
+
+        Fences and re-ask notes are common to all prompts and not part of it.
+        """
         parts = [self.system, self.user, self.examples, self.item_schema, self.variables]
         text = json.dumps(parts, ensure_ascii=False, sort_keys=True)
         return PromptRef(

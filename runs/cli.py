@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 NAME = "ragas-judge"
-USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+USAGE_ERROR: type[Exception] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
 """What a wrong command line raises: click's own class, which newer versions of typer carry."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -104,12 +104,10 @@ def _show(result: "RunResult", *, as_json: bool) -> None:
 
 
 def _after(judge: "Judge", *, full: bool) -> None:
-    """What recordings need after a run: a true header, and word of files that nobody asked for."""
+    """Tell of recordings that nobody asked for."""
     recordings = judge.recordings
     if recordings is None:
         return
-    if recordings.mode == "rewrite":
-        recordings.describe(model=judge.model, sampling=dict(judge.sampling))
     unused = recordings.unused() if full and recordings.mode == "replay" else []
     if unused:
         _console(stderr=True).print(

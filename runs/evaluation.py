@@ -140,7 +140,9 @@ async def _run(plan: Plan, keep: _Keep, concurrency: int | None, progress: bool)
     """Run the plan; a run that ends early is kept as far as it came."""
     from .progress import Progress
 
-    width = concurrency or max(judge.concurrency for judge in plan.judges)
+    width = (
+        concurrency if concurrency is not None else max(judge.concurrency for judge in plan.judges)
+    )
     total = len(plan.rows) * len(plan.metrics)
     so_far: list[Result] = []
     with Progress(total) if progress else nullcontext() as shown:
@@ -183,9 +185,8 @@ class _Keep:
         return RunResult(headlines, results, manifest, path)
 
     def partial(self, results: Sequence[Result], reason: str) -> Path | None:
-        """Write what there is, in row and metric order, if a score in it took a call."""
-        paid = (r for r in results if r.outcome.status == "scored" and r.outcome.evidence.calls)
-        if self.out is None or next(paid, None) is None:
+        """Write what there is, in row and metric order, if any call in it was answered."""
+        if self.out is None or not any(r.outcome.evidence.calls for r in results):
             return None
         rank = {row.id: number for number, row in enumerate(self.plan.rows)}
         order = {metric.name: number for number, metric in enumerate(self.plan.metrics)}

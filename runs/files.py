@@ -54,7 +54,7 @@ def read_jsonl(path: Path) -> Iterator[Record]:
         place = f"{path}:{number}"
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             said = getattr(error, "msg", error)
             raise InputError(f"{place}: not JSON: {said}; write one JSON object a line") from None
         if not isinstance(row, dict):
@@ -66,6 +66,8 @@ def read_json(path: Path) -> Iterator[Record]:
     """A JSON list of objects."""
     try:
         rows = json.loads("".join(_lines(path)))
+    except RecursionError as error:
+        raise InputError(f"{path}: not JSON that can be read: {error}") from None
     except json.JSONDecodeError as error:
         hint = "; a file with one object a line ends in .jsonl" if error.lineno > 1 else ""
         raise InputError(f"{path}:{error.lineno}: not JSON: {error.msg}{hint}") from None
@@ -150,7 +152,7 @@ def read_saved(path: Path) -> Iterator[Record]:
     """A folder that ``Dataset.save_to_disk`` of Hugging Face datasets wrote."""
     splits = path / "dataset_dict.json"
     if splits.is_file():
-        names = json.loads(splits.read_text(encoding="utf-8")).get("splits", [])
+        names = sorted(part.name for part in path.iterdir() if (part / "state.json").is_file())
         raise InputError(
             f"{path}: a dataset with the splits {', '.join(names)}; name one of them, such as"
             f" {path / (names[0] if names else 'train')}"

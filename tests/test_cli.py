@@ -73,7 +73,7 @@ def write_dataset(path: Path, rows: list[Any]) -> Path:
 class Vectors:
     """An embedder under the name that ``EMBEDDINGS`` gives to a server's."""
 
-    name = "http://127.0.0.1/v1:letters"
+    name = "letters"
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [[1.0, 1.0 / len(text)] for text in texts]
@@ -243,7 +243,7 @@ def test_embeddings_from_a_server(
     code, _, _ = run(dataset, *live, "--metrics", "answer_relevancy")
     assert code == 0
     assert [seen.path for seen in server.seen].count("/v1/embeddings") == 3
-    assert manifest_of(tmp_path / "run")["embedder"] == f"{server.url}:letters"
+    assert manifest_of(tmp_path / "run")["embedder"] == "letters"
 
 
 def test_language_chooses_the_prompt_pack(
@@ -394,7 +394,7 @@ def test_a_recording_of_another_format(run: Any, tmp_path: Path, dataset: Path) 
     (folder / "recordings.json").write_text('{"format": 1}', encoding="utf-8")
     code, _, err = run(dataset, "--recordings", folder)
     assert code == 2
-    assert "recordings.json names no model; name the judge's model with --model" in error_line(err)
+    assert "recordings.json: names no model (a text) or no sampling (an object)" in error_line(err)
     assert not (tmp_path / "run").exists()
 
 

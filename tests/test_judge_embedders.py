@@ -125,7 +125,7 @@ def judge(path: Path, mode: str, embeddings: Any) -> Judge:
 def test_vectors_are_recorded_and_replayed(tmp_path: Path) -> None:
     writer = judge(tmp_path, "missing", vectors)
     assert writer.recordings is not None
-    writer.recordings.describe(model="m")
+    writer.recordings.describe(model="m", sampling={})
     assert writer.embedder is not None
     assert asyncio.run(writer.embedder.embed(TEXTS)) == VECTORS
 

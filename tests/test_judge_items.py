@@ -76,6 +76,7 @@ def test_what_stays_missing_is_an_error_with_the_ids() -> None:
     assert caught.value.missing == ("2",)
     assert caught.value.raw == '{"1": 1}'
     assert len(transport.requests) == 3
+    assert len({request.key() for request in transport.requests}) == 3
 
 
 def test_a_reply_cut_at_the_limit_halves_the_batch() -> None:

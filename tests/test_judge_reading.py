@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragas_judge.judge.accounting import settle
-from ragas_judge.judge.reading import answered, strip_thinking
+from ragas_judge.judge.reading import answered
 
 IDS = ["1", "2"]
 BOTH = {"1": ["a"], "2": ["b"]}
@@ -54,9 +54,20 @@ def test_nesting_without_end_is_no_answer() -> None:
     assert answered('{"1":' * 3000, IDS) is None
 
 
-@pytest.mark.parametrize("tag", ["think", "thinking", "reasoning"])
+@pytest.mark.parametrize("tag", ["think", "thinking", "reasoning", "THINK"])
 def test_reasoning_is_dropped(tag: str) -> None:
-    assert strip_thinking(f"<{tag}>a\nb</{tag}> c") == " c"
+    assert answered(f'<{tag}>{{"1": "x"}}\nb</{tag}> {{"1": "a"}}', IDS) == {"1": ["a"]}
+    assert answered(f'<{tag}>{{"1": "x"}}\nb</{tag}> nothing', IDS) is None
+
+
+def test_a_tag_inside_a_quote_is_no_reasoning() -> None:
+    reply = '{"1": "a <think> b", "2": "c </think> d"}'
+    assert answered(reply, IDS) == {"1": ["a <think> b"], "2": ["c </think> d"]}
+
+
+def test_a_huge_reply_is_read_in_time() -> None:
+    noise = '{"a": "' * 200_000
+    assert answered(f'{noise}"}} {{"1": "a", "2": "b"}}', IDS) is not None
 
 
 @given(

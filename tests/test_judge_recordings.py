@@ -103,7 +103,7 @@ def test_a_miss_shows_the_nearest_recording_and_what_differs(tmp_path: Path) -> 
 
 
 def test_a_miss_without_neighbours_says_so(tmp_path: Path) -> None:
-    Recordings(tmp_path, "missing").describe(model="m")
+    Recordings(tmp_path, "missing").describe(model="m", sampling={})
     with pytest.raises(RecordingMissingError, match="no recording of prompt 'claim_extraction'"):
         send(Recordings(tmp_path), None, REQUEST)
 
@@ -135,7 +135,8 @@ def test_replay_of_nothing_is_refused(tmp_path: Path) -> None:
         ('{"format": 99}', "recording format 99, this version reads 1"),
         ("[]", "recording format None"),
         ("{", "cannot be read as JSON"),
-        ('{"format": 1}', "not a recorded reply"),
+        ('{"format": 1}', "not the reply to this request"),
+        (f'{{"format": 1, "key": "{REQUEST.key()}"}}', "not a recorded reply"),
     ],
 )
 def test_a_file_of_another_format_is_named(text: str, said: str, tmp_path: Path) -> None:
@@ -145,6 +146,24 @@ def test_a_file_of_another_format_is_named(text: str, said: str, tmp_path: Path)
     with pytest.raises(RecordingFormatError, match=said) as caught:
         send(Recordings(tmp_path), None, REQUEST)
     assert writer.file(REQUEST).name in str(caught.value)
+
+
+def test_a_file_renamed_to_another_request_is_not_served(tmp_path: Path) -> None:
+    writer = Recordings(tmp_path, "missing")
+    send(writer, counted(), REQUEST)
+    other = replace(REQUEST, repetition=1)
+    writer.file(REQUEST).rename(writer.file(other))
+    with pytest.raises(RecordingFormatError, match="not the reply to this request"):
+        send(Recordings(tmp_path), None, other)
+
+
+def test_one_folder_holds_one_judge(tmp_path: Path) -> None:
+    send(Recordings(tmp_path, "missing"), counted(), REQUEST)
+    other = replace(REQUEST, model="n")
+    with pytest.raises(SetupError, match="holds replies of 'm'"):
+        send(Recordings(tmp_path, "missing"), counted(), other)
+    send(Recordings(tmp_path, "rewrite"), counted(), other)
+    assert Recordings(tmp_path).header["model"] == "n"
 
 
 def test_no_key_or_address_is_written(tmp_path: Path, fake_openai: Any) -> None:

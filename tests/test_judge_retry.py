@@ -73,9 +73,17 @@ def state(error: Exception, attempt: int = 1) -> RetryCallState:
     return made
 
 
-@pytest.mark.parametrize(("asked", "waited"), [(0.0, 0.0), (7.5, 7.5), (9999.0, MAX_WAIT)])
-def test_the_wait_a_service_asks_for_is_kept_and_capped(asked: float, waited: float) -> None:
-    assert wait(state(errors.JudgeRateLimitError("x", retry_after=asked))) == waited
+@pytest.mark.parametrize("asked", [0.0, 7.5, 9999.0])
+def test_the_wait_a_service_asks_for_is_kept(asked: float) -> None:
+    assert wait(state(errors.JudgeRateLimitError("x", retry_after=asked))) == asked
+
+
+def test_a_wait_beyond_the_budget_is_not_begun() -> None:
+    waits: list[float] = []
+    slow = errors.JudgeRateLimitError("come back tomorrow", retry_after=9999.0)
+    with pytest.raises(errors.JudgeRateLimitError, match="tomorrow"):
+        ask(judge_that([slow, "never"], waits, budget=60.0))
+    assert waits == []
 
 
 def test_otherwise_the_wait_grows_up_to_the_cap() -> None:

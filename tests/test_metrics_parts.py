@@ -57,6 +57,11 @@ FOUND = [
     ("140 passengers - never", True),
     ("at most 104 passengers", False),
     ("never more ... may carry", False),
+    ("40 passengers", False),
+    ("14", False),
+    ("eron", False),
+    ("at most 140", True),
+    ("grey", True),
     ("", False),
     ("...", False),
 ]
@@ -77,6 +82,30 @@ def test_a_quote_is_found_by_its_words(quote: str, found: bool) -> None:
 )
 def test_chinese_forms_and_spaces_do_not_matter(quote: str, context: str) -> None:
     assert find_quote(quote, context) is not None
+
+
+@pytest.mark.parametrize(
+    ("quote", "context", "found"),
+    [
+        ("5 minutes", "it takes 25 minutes", False),
+        ("4.5", "it costs 14.50", False),
+        ("4.5", "it costs 4.50", False),
+        ("4.50", "it costs 4.50.", True),
+        ("1,000", "it weighs 1,000 kg", True),
+        ("000 kg", "it weighs 1,000 kg", False),
+        ("able to pay", "he is unable to pay", False),
+        ("-5 C", "at 5 C it stops", False),
+        ("5 C", "at -5 C it stops", False),
+        ("-5 C", "at -5 C it stops", True),
+        ("5 to 7", "from 5 to 7, or 5-7", True),
+        ("7", "from 5-7", True),
+        ("40升", "用水140升", False),
+        ("140升", "用水140升", True),
+        ("水140", "用水140升", True),
+    ],
+)
+def test_a_part_of_a_word_or_number_is_not_a_quote(quote: str, context: str, found: bool) -> None:
+    assert (find_quote(quote, context) is not None) == found
 
 
 @given(st.text(max_size=60), st.data())
@@ -190,6 +219,7 @@ def test_the_nan_for_ragas_carries_its_reason() -> None:
 def test_old_names_are_taken_and_new_ones_win() -> None:
     row = {"question": "q", "user_input": "Q", "answer": "a", "ground_truths": ["g"], "x": 1}
     assert renamed(row) == {"user_input": "Q", "response": "a", "reference": "g", "x": 1}
+    assert renamed({"user_input": None, "question": "q"}) == {"user_input": "q"}
 
 
 @pytest.mark.parametrize(
@@ -199,6 +229,8 @@ def test_old_names_are_taken_and_new_ones_win() -> None:
         ({"retrieved_contexts": "['a']"}, "a list written out as text"),
         ({"contexts": "one"}, "holds one text where a list of texts is needed"),
         ({"retrieved_contexts": ["a", None]}, "'retrieved_contexts', entry 2: a NoneType"),
+        ({"response": "\ud800"}, "half of a surrogate pair at character 0"),
+        ({"retrieved_contexts": ["a", "b\udfff"]}, "'retrieved_contexts, entry 2' holds half"),
         ({"retrieved_contexts": 5}, "'retrieved_contexts' holds a int"),
         ({"ground_truths": ["a", "b"]}, "column 'reference' holds a list"),
     ],

@@ -155,7 +155,9 @@ def test_the_timeout_of_ragas_is_a_marked_failure(scripted: Any) -> None:
     config.timeout = 0.05  # type: ignore[assignment]
     metric = Faithfulness(scripted.make_judge(never))
     result = run(Dataset.from_list(ROWS), [metric], run_config=config)
-    assert "RunConfig.timeout" in result.scores[0]["faithfulness"].reason
+    nan = result.scores[0]["faithfulness"]
+    assert nan.reason == "failed: JudgeTimeoutError: the 0.05 s for this row and metric ran out"
+    assert nan.evidence.judge == "scripted"
 
 
 def test_a_column_that_one_row_lacks_leaves_that_row_unscored(scripted: Any) -> None:
@@ -203,8 +205,9 @@ def test_the_sync_door_opens_inside_a_running_loop(scripted: Any) -> None:
     async def inside() -> float:
         return metric.single_turn_score(SingleTurnSample(**ROWS[0]))
 
+    before = asyncio.run
     assert asyncio.run(inside()) == 1.0
-    assert asyncio.run.__module__ == "asyncio.runners"
+    assert asyncio.run is before
 
 
 # --- two judges, one metric object --------------------------------------------------------
@@ -283,6 +286,10 @@ def test_assignment(scripted: Any) -> None:
     assert asyncio.run(bound_to_yes(sample)) == 1.0
     assert asyncio.run(metric.single_turn_ascore(sample)) == 0.0
     assert metric.llm is no
+    fresh = Faithfulness()
+    assert means(run(Dataset.from_list(ROWS), [fresh], yes)) == 1.0
+    fresh.llm = no  # an earlier loan has no say any more
+    assert means(run(Dataset.from_list(ROWS), [fresh])) == 0.0
     result = run(Dataset.from_list(ROWS), [metric], yes)  # its own judge goes first
     assert means(result) == 0.0
 
@@ -299,21 +306,15 @@ def test_an_own_judge_is_not_replaced_and_a_lent_one_does_not_stay(scripted: Any
 
 def test_many_rows_in_flight_keep_their_judges(scripted: Any) -> None:
     """Interleaved calls of two judges: every request lands with its own."""
-    seen: dict[str, set[int]] = {"yes": set(), "no": set()}
 
-    def slow(name: str, answer: Any) -> Any:
+    def slow(answer: Any) -> Any:
         async def reply(request: Request) -> Any:
             await asyncio.sleep(0)
-            seen[name].add(request.repetition)
             return answer(request)
 
         return reply
 
-    yes, no = yes_and_no(scripted)
-    judges = [
-        scripted.make_judge(slow("yes", yes._live._answer)),
-        scripted.make_judge(slow("no", no._live._answer)),
-    ]
+    judges = [scripted.make_judge(slow(judge._live._answer)) for judge in yes_and_no(scripted)]
     metric, data = Faithfulness(), Dataset.from_list(ROWS * 20)
 
     async def both() -> list[Any]:
@@ -321,6 +322,7 @@ def test_many_rows_in_flight_keep_their_judges(scripted: Any) -> None:
         return list(await asyncio.gather(*runs))
 
     assert [means(result) for result in asyncio.run(both())] == [1.0, 0.0]
+    assert [len(scripted.requests_of(judge)) for judge in judges] == [80, 80]
 
 
 # --- embeddings: whose are used? ------------------------------------------------------------

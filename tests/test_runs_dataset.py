@@ -214,8 +214,11 @@ def test_file_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_folder_that_was_not_saved_by_datasets(tmp_path: Path) -> None:
     assert "save_to_disk" in refusal(tmp_path)
-    write(tmp_path / "dataset_dict.json", '{"splits": ["train", "test"]}')
-    assert "the splits train, test; name one of them" in refusal(tmp_path)
+    write(tmp_path / "dataset_dict.json", "not even JSON")
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        write(tmp_path / split / "state.json", "{}")
+    assert "the splits test, train; name one of them" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(

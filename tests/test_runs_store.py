@@ -313,11 +313,10 @@ def test_a_run_that_stops_after_paid_scores_leaves_a_partial_run(tmp_path: Path)
     ("count", "error"),
     [
         (0, JudgeAuthError("key refused")),
-        (1, JudgeAuthError("key refused")),
         (5, RecordingMissingError("not recorded")),
     ],
 )
-def test_a_run_without_a_paid_score_or_in_replay_leaves_nothing(
+def test_a_run_without_a_paid_call_or_in_replay_leaves_nothing(
     tmp_path: Path, count: int, error: Exception
 ) -> None:
     judge = failing_after(count, error)
