@@ -137,7 +137,10 @@ class Evidence:
     @property
     def unverified(self) -> int:
         """How many verdicts rest on a quote that stands in no context."""
-        return sum(not verdict.verified for verdict in (*self.claims, *self.contexts))
+        return sum(not verdict.verified for verdict in self._verdicts())
+
+    def _verdicts(self) -> tuple[ClaimVerdict | ContextVerdict, ...]:
+        return (*self.claims, *self.contexts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -145,9 +148,9 @@ class Evidence:
         data["options"] = dict(self.options)
         data["tokens"] = asdict(self.tokens)
         data["prompts"] = [asdict(prompt) for prompt in self.prompts]
-        verdicts = (*self.claims, *self.contexts)
-        for given, verdict in zip((*data["claims"], *data["contexts"]), verdicts, strict=True):
-            given["verified"] = verdict.verified
+        given = (*data["claims"], *data["contexts"])
+        for plain, verdict in zip(given, self._verdicts(), strict=True):
+            plain["verified"] = verdict.verified
         return data
 
 
