@@ -48,7 +48,10 @@ def translate(error: Exception, endpoint: str) -> JudgeError:
             cls = JudgeUnavailableError
     if cls is JudgeRateLimitError and code in QUOTA_CODES:
         cls = JudgeQuotaError
-    said = " ".join(str(getattr(error, "message", "") or error).split())[:300]
+    said = str(getattr(error, "message", "") or error)
+    if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
+        said = f"{said} ({error.__cause__})"  # "Connection error." alone does not help
+    said = " ".join(said.split())[:300]
     what = f"{endpoint}: HTTP {status}: {said}" if status else f"{endpoint}: {said}"
     return cls(what, status=status, retry_after=wait)
 

@@ -23,7 +23,8 @@ _UNSUPPORTED = re.compile(
 """How services say that they do not know a parameter, or take it in no form but the default."""
 _VALUE = re.compile(r"too |maximum|at most|at least|exceed|less than|greater than|between", re.I)
 """How they say that a value is out of range."""
-_FORM = {"response_format", "json_schema", "schema", "grammar"}
+_TOO_LONG = re.compile(r"exceed|too long|context length|maximum context", re.I)
+_FORM = {"response_format", "json_schema", "grammar"}
 log = logging.getLogger("ragas_judge")
 
 
@@ -74,12 +75,15 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
 
     >>> refused_parameter("Unsupported parameter: 'max_tokens'.", None, {"max_tokens": 9})
     'max_tokens'
+    >>> long = "the prompt and the json_schema together exceed 4096 tokens"
+    >>> refused_parameter(long, None, {"response_format": {}}) is None
+    True
     >>> too_large = "'max_tokens' is too large: 9000. The maximum context length is 4096."
     >>> refused_parameter(too_large, "max_tokens", {"max_tokens": 9000}) is None
     True
     """
     named = [name.split(".")[0] for name in [parameter or "", *_WORD.findall(message)]]
-    if "response_format" in sent and _FORM & set(named):
+    if "response_format" in sent and _FORM & set(named) and not _TOO_LONG.search(message):
         return "response_format"
     told_apart = parameter is not None and not _VALUE.search(message)
     if not (told_apart or _UNSUPPORTED.search(message)):

@@ -143,8 +143,10 @@ def adopt_embedder(embeddings: Any) -> Embedder:
 def _name(embeddings: Any) -> str:
     inner = getattr(embeddings, "embeddings", None) or embeddings
     model = getattr(inner, "model", None) or getattr(inner, "model_name", None)
-    own = getattr(inner, "__name__", None) or type(inner).__name__
-    return f"{own}:{model}" if isinstance(model, str) else str(own)
+    if hasattr(inner, "__qualname__"):  # a function
+        return f"{inner.__module__}.{inner.__qualname__}"
+    own = type(inner).__name__
+    return f"{own}:{model}" if isinstance(model, str) else own
 
 
 def checked(vectors: Any, count: int, name: str) -> list[list[float]]:

@@ -165,9 +165,10 @@ class IncompleteVerdictsError(ReplyError):
 
     def __init__(self, missing: Sequence[str], total: int, *, raw: str = "") -> None:
         """Name the ids that are missing."""
+        said = f"; the last reply began {raw[:60]!r}" if len(missing) == total else ""
         super().__init__(
             f"incomplete verdicts: {total - len(missing)} of {total} items answered,"
-            f" missing {', '.join(missing)}",
+            f" missing {', '.join(missing)}{said}",
             raw=raw,
         )
         self.missing, self.total = tuple(missing), total

@@ -27,6 +27,8 @@ from .types import Reply, Request, Transport
 T = TypeVar("T")
 DEFAULT_CONCURRENCY = 8
 DEFAULT_REASKS = 3
+OWN = {"model", "messages", "stream", "response_format", "n"}
+"""Parameters that are never the caller's."""
 
 
 class Judge:
@@ -42,7 +44,7 @@ class Judge:
         temperature: 0 unless told otherwise; None sends none.
         max_tokens: length limit of one reply; None sends none.
         seed: sent when set.
-        extra: further sampling parameters, sent as they are.
+        extra: further sampling parameters, sent as they are (also those the SDK does not know).
         concurrency: calls under way at once.
         max_reasks: further questions when a reply is unusable or incomplete.
         retry: how often and how long one request is tried.
@@ -82,6 +84,9 @@ class Judge:
             raise SetupError("give a transport, or base_url / api_key / client, not both")
         if concurrency < 1 or max_reasks < 0:
             raise SetupError("concurrency must be at least 1 and max_reasks at least 0")
+        taken = sorted(OWN & set(extra or {}))
+        if taken:
+            raise SetupError(f"extra= cannot hold {', '.join(taken)}: the judge sets them itself")
         live = transport or OpenAITransport(base_url=base_url, api_key=api_key, client=client)
         sampling = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         self._model = model
@@ -179,6 +184,13 @@ class Judge:
     def __repr__(self) -> str:
         """Name model and endpoint; no key is shown."""
         return f"Judge({self._model!r}, endpoint={self.endpoint!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without gates: they belong to event loops of this process."""
+        return {**self.__dict__, "_gates": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _gates=weakref.WeakKeyDictionary())
 
     def check(self) -> None:
         """Raise ``SetupError`` now if the first call could only fail (no key)."""

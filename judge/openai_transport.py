@@ -7,13 +7,14 @@ attribute of a client handed in is ever written.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import weakref
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from ._openai_params import RUNGS, Learnt
-from .errors import JudgeError, SetupError
+from .errors import JudgeError, JudgeUnavailableError, SetupError
 from .types import Reply, ReplyState, Request, Usage
 
 if TYPE_CHECKING:
@@ -76,6 +77,13 @@ class OpenAITransport:
         url = str(client.base_url) if client is not None else base_url or _default_url()
         self.endpoint = public_url(url)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without connections: they belong to this process."""
+        return {**self.__dict__, "_by_loop": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _by_loop=weakref.WeakKeyDictionary())
+
     def check(self) -> None:
         """Raise ``SetupError`` now when no client can be made (no key)."""
         if self._client is None:
@@ -101,6 +109,9 @@ class OpenAITransport:
                     raise translate(error, self.endpoint) from error
             except openai.OpenAIError as error:
                 raise translate(error, self.endpoint) from error
+            except ValueError as error:
+                said = f"{self.endpoint}: the reply is not the JSON of a chat completion: {error}"
+                raise JudgeUnavailableError(said) from error
             else:
                 rung = rung if request.schema else "text"
                 return completion_reply(completion, rung, dropped, self.endpoint)
@@ -109,15 +120,21 @@ class OpenAITransport:
         import openai
 
         client = self._client_here()
+        create = client.chat.completions.create
+        # What the SDK does not know (top_k of vLLM, say) goes into the body all the same.
+        known = inspect.signature(create).parameters
+        body = {name: arguments.pop(name) for name in list(arguments) if name not in known}
+        if body:
+            arguments["extra_body"] = {**arguments.get("extra_body", {}), **body}
         if not isinstance(client, openai.AsyncOpenAI):
-            return await asyncio.to_thread(client.chat.completions.create, **arguments)
+            return await asyncio.to_thread(create, **arguments)
         for _ in range(STALE_LIMIT):
             try:
-                return await client.chat.completions.create(**arguments)
+                return await create(**arguments)
             except openai.APIConnectionError as error:
                 if not from_ended_loop(error):
                     raise
-        return await client.chat.completions.create(**arguments)
+        return await create(**arguments)
 
     def _client_here(self) -> Any:
         """The caller's client, or one of our own for this event loop.
@@ -142,10 +159,19 @@ def _new_client(settings: Mapping[str, str | None]) -> Any:
     import openai
 
     try:
-        return openai.AsyncOpenAI(max_retries=0, **settings)  # type: ignore[arg-type]
+        client = openai.AsyncOpenAI(max_retries=0, **settings)  # type: ignore[arg-type]
+        client.api_key.encode("ascii")
+        return client
+    except UnicodeEncodeError as error:
+        raise SetupError("the API key holds a character that no key can hold") from error
     except openai.OpenAIError as error:
         message = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
         raise SetupError(message) from error
+
+
+def _joined(parts: Any) -> str:
+    """The text of a content that came in parts."""
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
 def public_url(url: str) -> str:
@@ -170,10 +196,15 @@ def completion_reply(completion: Any, rung: str, dropped: tuple[str, ...], endpo
     Raises:
         JudgeError: it has no choices.
     """
-    if not getattr(completion, "choices", None):
+    error = getattr(completion, "error", None)
+    if error:
+        said = error.get("message", error) if isinstance(error, dict) else error
+        raise JudgeUnavailableError(f"{endpoint}: {said}")
+    if not getattr(completion, "choices", None) or completion.choices[0].message is None:
         raise JudgeError(f"{endpoint}: a reply without choices: not an OpenAI-compatible server?")
     choice = completion.choices[0]
-    text = choice.message.content or ""
+    content = choice.message.content or ""
+    text = content if isinstance(content, str) else _joined(content)
     finish = choice.finish_reason
     if getattr(choice.message, "refusal", None) and not text:
         finish = "refusal"

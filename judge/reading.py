@@ -67,9 +67,18 @@ def _objects(text: str) -> list[Pairs]:
     return [value for start, _, value in reversed(found) if start >= thought]
 
 
+class Ambiguous:
+    """Stands for an object that gives one key two values: no parser takes it."""
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Pairs):
-        return {key: _plain(item) for key, item in value}
+        plain: dict[str, Any] = {}
+        for key, item in value:
+            given = _plain(item)
+            if plain.setdefault(key, given) != given:
+                return Ambiguous()
+        return plain
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value

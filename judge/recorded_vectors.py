@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .embedders import EmbeddedE5, Embedder, checked
-from .errors import RecordingMissingError
+from .errors import RecordingMissingError, SetupError
 from .recordings import FORMAT, RecordingMode, Recordings, read_entry, write_entry
 
 FOLDER = "embedding"
@@ -52,9 +52,15 @@ class RecordedEmbedder:
 
 
 def recorded(embedder: Embedder, recordings: Recordings | None) -> Embedder:
-    """The embedder as the recordings' mode has it."""
+    """The embedder as the recordings' mode has it.
+
+    Raises:
+        SetupError: the embedder has no name by which its vectors can be told from others'.
+    """
     if recordings is None or recordings.mode is RecordingMode.OFF:
         return embedder
     if isinstance(embedder, EmbeddedE5 | RecordedEmbedder):
         return embedder
+    if "<lambda>" in embedder.name:
+        raise SetupError("vectors of a lambda cannot be recorded: give a function with a name")
     return RecordedEmbedder(recordings, embedder)

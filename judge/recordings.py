@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from .errors import RecordingFormatError, RecordingMissingError, SetupError
+from .errors import RecordingError, RecordingFormatError, RecordingMissingError, SetupError
 from .types import Reply, ReplyState, Request, Transport, Usage
 
 FORMAT = 1
@@ -63,9 +63,17 @@ class Recordings:
         header = self.path / "recordings.json"
         if self.mode is not RecordingMode.OFF and header.is_file():
             self.header = _header(header)
+        if self.mode in (RecordingMode.MISSING, RecordingMode.REWRITE):
+            self._check_writable()
         if self.mode is RecordingMode.REPLAY and not self.header:
             raise SetupError(f"no recordings in {self.path}: there is no {header.name}")
         self._used: set[Path] = set()
+
+    def _check_writable(self) -> None:
+        """Before the first reply is paid for."""
+        known = next(path for path in (self.path, *self.path.absolute().parents) if path.exists())
+        if not known.is_dir() or not os.access(known, os.W_OK):
+            raise SetupError(f"cannot record into {self.path}: {known} is no folder to write to")
 
     def describe(self, **facts: Any) -> None:
         """Write the folder's header: model, parameters, and what else is worth knowing."""
@@ -156,13 +164,16 @@ class Recordings:
             found = f"nearest is {file.name}, which differs in {', '.join(differing)}"
         return (
             f"{self.path}: no recording {self.file(request).name} of prompt {prompt!r}; {found};"
-            " run again with mode 'missing' to record it"
+            " mode 'missing' with a live judge records it, best into a folder of your own"
         )
 
     def _nearest(self, asked: Mapping[str, Any], prompt: str) -> tuple[Path, list[str]] | None:
         best: tuple[float, Path, list[str]] | None = None
         for file in self._files(prompt):
-            known = read_entry(file).get("request", {})
+            try:
+                known = read_entry(file).get("request", {})
+            except RecordingFormatError:
+                continue  # a damaged neighbour is not what was asked for
             differing = [name for name in asked if _differs(name, asked, known)]
             last = (str(asked["messages"][-1:]), str(known.get("messages", [])[-1:]))
             alike = difflib.SequenceMatcher(None, *last).quick_ratio() - len(differing)
@@ -240,13 +251,21 @@ def read_entry(file: Path) -> dict[str, Any]:
 
 
 def write_entry(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a file whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file whole or not at all.
+
+    Raises:
+        RecordingError: the file system refuses.
+    """
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".") as folder:
-        part = Path(folder) / file.name
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".") as folder:
+            part = Path(folder) / file.name
+            # Half a surrogate pair, which a reply may hold, is kept as its JSON escape.
+            part.write_text(text, encoding="utf-8", errors="backslashreplace")
+            part.replace(file)
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be written: {error}") from error
 
 
 def _header(file: Path) -> dict[str, Any]:

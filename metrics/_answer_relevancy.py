@@ -109,8 +109,10 @@ class AnswerRelevancy(JudgedMetric, MetricWithEmbeddings):
         flags = [question.noncommittal for question in written]
         if sum(flags) * 2 > len(flags):  # nothing need be compared
             return Score(0.0, Evidence(questions=tuple(written), tags=("noncommittal",)))
-        asked_vector, *vectors = await run.embedder.embed([asked, *(q.text for q in written)])
-        similarities = [cosine(asked_vector, vector) for vector in vectors]
+        texts = [question.text for question in written if question.text]
+        asked_vector, *vectors = await run.embedder.embed([asked, *texts])
+        likeness = dict(zip(texts, (cosine(asked_vector, v) for v in vectors), strict=True))
+        similarities = [likeness.get(question.text, 0.0) for question in written]
         if any(detect_language(q.text) != detect_language(response) for q in written):
             steps.notes.append("a question was written in another language than the response")
         questions = tuple(

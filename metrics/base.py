@@ -54,6 +54,8 @@ class _Default:
 
 DEFAULT_EMBEDDINGS = _Default()
 _EMBEDDED = EmbeddedE5()
+NO_LIMIT = 1000
+"""Calls at once that stand for no limit."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,17 @@ class Run:
                 raise SetupError(
                     f"{self.metric.name} has no judge: pass llm= to the metric or to ragas.evaluate"
                 )
-            language = self.options["language"] or detect_language(
-                sample.user_input or "", sample.response or sample.reference or ""
-            )
+            language = self.options["language"] or self._language(sample)
             steps = Steps(self.judge, language)
             evidence = evidence.but(
                 judge=self.judge.model, endpoint=self.judge.endpoint, language=language
             )
             async with asyncio.timeout(seconds) as clock:
-                outcome = await self.metric._score(sample, steps, self)
+                found: Any = await self.metric._score(sample, steps, self)
+            if not isinstance(found, Score | Unscored | Failed):
+                kind = type(found).__name__
+                raise TypeError(f"{self.metric.name} returned a {kind}, not Score or Unscored")
+            outcome: Outcome = found
         except Exception as error:  # the one place where a crash becomes a mark
             if isinstance(error, TimeoutError) and clock is not None and clock.expired():
                 error = JudgeTimeoutError(f"the {seconds:g} s for this row and metric ran out")
@@ -92,6 +96,15 @@ class Run:
                 log.exception("%s: unexpected error", self.metric.name)
             outcome = Failed(error)
         return _with_evidence(outcome, evidence, steps)
+
+    def _language(self, sample: Sample) -> str:
+        """By the script of the question and of the text that the metric judges."""
+        texts = [
+            getattr(sample, name) or ""
+            for name in ("reference", "response")
+            if name in self.metric.columns
+        ]
+        return detect_language(sample.user_input or "", next(filter(None, texts), ""))
 
 
 def _with_evidence(outcome: Outcome, known: Evidence, steps: Steps | None) -> Outcome:
@@ -135,6 +148,13 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
 
     llm = Lendable()
     _own_llm: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A metric of one's own says its name and the columns it reads."""
+        super().__init_subclass__(**options)
+        for name in ("metric_name", "columns", "needed"):
+            if not hasattr(cls, name):
+                raise TypeError(f"{cls.__name__} needs a class attribute {name}; see docs")
 
     def __init__(
         self,
@@ -215,7 +235,9 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         if llm is None:
             raise SetupError(f"{self.name} has no judge: pass llm= to it or to ragas.evaluate")
         if lent.get("llm") is not None:
-            lent["llm"] = Judge.of(lent["llm"], concurrency=max(1, run_config.max_workers))
+            # ragas takes -1 for "no limit".
+            workers = run_config.max_workers if run_config.max_workers > 0 else NO_LIMIT
+            lent["llm"] = Judge.of(lent["llm"], concurrency=workers)
         self._bind(lent).judge.check()  # type: ignore[union-attr]
 
     @property

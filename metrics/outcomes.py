@@ -14,7 +14,7 @@ from .evidence import NO_EVIDENCE, Evidence
 
 
 class Score(float):
-    """A value from 0 to 1 with its evidence. It is a float for everybody else.
+    """A finite value, 0 to 1 for the metrics here, with its evidence; a float for everybody else.
 
     >>> score = Score(0.75)
     >>> score + 0.25, score.status, score.reason

@@ -2,7 +2,8 @@
 
 Both sides are normalised character by character with a map back to the offsets of the
 original: Unicode NFKC, case folded, typographic marks made plain, white space made one blank
-and dropped beside CJK characters. A quote with an ellipsis is found part by part, in order.
+and dropped beside CJK characters. A quote with an ellipsis is found part by part, in order; what
+stands between is not looked at.
 No fuzzy matching: a changed word or number is not found, and should not be, nor is a part of
 one ("5 minutes" in "25 minutes").
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .evidence import Quote
 
@@ -21,11 +23,17 @@ _PLAIN = str.maketrans({
     "。": ".", "、": ",", "‹": "<",
 })  # fmt: skip
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+|\[\.{3}\]|\[…\])\s*")
-_PIECES = re.compile(r"\s+|\S")
+_PIECES = re.compile(
+    r"\s+|\S[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u1160-\u11ff\u20d0-\u20ff\u3099\u309a]*"
+)
+"""White space, or a character with the marks that combine with it."""
+_FOLDED = ("<super>", "<sub>", "<circle>")
+"""Forms that NFKC makes plain though they mean another thing: 10² is not 102."""
 _EDGES = " \t\r\n\"'.,;:!?-"
 _CJK = re.compile(r"[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
+@lru_cache(maxsize=128)
 def normalise(text: str) -> tuple[str, list[int]]:
     """The normal form of a text, and for each of its characters the offset it came from.
 
@@ -40,11 +48,19 @@ def normalise(text: str) -> tuple[str, list[int]]:
             neighbours = text[max(0, offset - 1) : offset] + text[match.end() : match.end() + 1]
             plain = "" if _CJK.search(neighbours) else " "
         else:
-            plain = unicodedata.normalize("NFKC", piece.translate(_PLAIN)).casefold()
-            plain = plain.translate(_PLAIN)
+            plain = _plain(piece)
         out.extend(plain)
         offsets.extend([offset] * len(plain))
     return "".join(out), offsets
+
+
+def _plain(piece: str) -> str:
+    if unicodedata.category(piece[0]) == "Cf":  # soft hyphens, marks of direction
+        return ""
+    if unicodedata.decomposition(piece[0]).startswith(_FOLDED):
+        return piece
+    plain = unicodedata.normalize("NFKC", piece.translate(_PLAIN)).casefold()
+    return unicodedata.normalize("NFC", plain).translate(_PLAIN)
 
 
 def find_quote(quote: str, context: str) -> tuple[int, int] | None:
@@ -57,6 +73,8 @@ def find_quote(quote: str, context: str) -> tuple[int, int] | None:
     >>> find_quote("costs 5.40 marlets", "A ticket costs 4.50 marlets.") is None
     True
     """
+    if len(quote) > 2 * len(context) + 100:
+        return None
     text, offsets = normalise(context)
     start: int | None = None
     position = 0

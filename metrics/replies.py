@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    TypeAdapter,
+    model_validator,
+)
 
 from .evidence import Verdict
 
@@ -14,6 +21,7 @@ _VERDICTS = {
     "1": "supported", "entailed": "supported",
     "contradicted": "contradicted", "contradiction": "contradicted", "refuted": "contradicted",
     "notfound": "not_found", "unsupported": "not_found", "no": "not_found",
+    "false": "not_found", "0": "not_found",
     "notsupported": "not_found", "notenoughinformation": "not_found",
 }  # fmt: skip
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -35,9 +43,14 @@ def _text(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """A context number; anything that is not one counts as "none named"."""
-    digits = str(value).strip().strip("[]")
-    return int(digits) if digits.isdecimal() else 0
+    """A context number; anything that holds none counts as "none named"."""
+    digits = re.search(r"\d{1,6}", str(value))
+    return int(digits[0]) if digits else 0
+
+
+def _sendable(text: str) -> str:
+    text.encode()  # half a surrogate pair is a ValueError, so the item is asked for again
+    return text.strip()
 
 
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
@@ -66,10 +79,16 @@ class UsefulAnswer(_Answer):
 
 
 class QuestionAnswer(_Answer):
-    """One question written back from an answer."""
+    """One question written back from an answer; a noncommittal one may lack it."""
 
-    question: Annotated[str, Field(min_length=1)]
+    question: Annotated[str, AfterValidator(_sendable)]
     noncommittal: Boolean = False
+
+    @model_validator(mode="after")
+    def _asks(self) -> Self:
+        if not (self.question or self.noncommittal):
+            raise ValueError("question: blank")
+        return self
 
 
 _CLAIMS: TypeAdapter[list[str]] = TypeAdapter(list[str])
@@ -82,7 +101,7 @@ def parse_claims(value: Any) -> list[str]:
     ['The hull is larch.']
     """
     claims = [value] if isinstance(value, str) else _CLAIMS.validate_python(value)
-    return [claim.strip() for claim in claims if claim.strip()]
+    return [claim for claim in map(_sendable, claims) if claim]
 
 
 def parse_verdict(value: Any) -> VerdictAnswer:

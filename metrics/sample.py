@@ -39,10 +39,15 @@ class Sample:
             InputError: a column has the wrong type; the text names it.
         """
         names = cls.__dataclass_fields__
+        if hasattr(row, "to_dict"):  # a row of pandas, a sample of ragas
+            row = row.to_dict()
         if isinstance(row, Mapping):
             columns = renamed(row)
-        else:
+        elif any(hasattr(row, name) for name in names):
             columns = {name: getattr(row, name, None) for name in names}
+        else:
+            kind = type(row).__name__
+            raise InputError(f"a {kind} is no row: pass a mapping of columns or a ragas sample")
         texts = {
             name: check_text(name, columns.get(name))
             for name in ("user_input", "response", "reference")
@@ -94,12 +99,18 @@ def check_texts(column: str, value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        hint = "a list written out as text" if value.strip().startswith("[") else "one text"
+        if value.strip().startswith("["):
+            said = "a list written out as text"
+            advice = "load it with json.loads, or with ast.literal_eval if Python wrote it"
+        else:
+            said, advice = "one text", "put it into a list"
         raise InputError(
-            f"column {column!r} holds {hint} where a list of texts is needed: {_short(value)};"
-            " load it with json.loads or put it in brackets"
+            f"column {column!r} holds {said} where a list of texts is needed: {_short(value)};"
+            f" {advice}"
         )
-    if not isinstance(value, Sequence) and not hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # numpy
+        value = value.tolist()
+    if not isinstance(value, Sequence):
         kind = type(value).__name__
         raise InputError(f"column {column!r} holds a {kind} where a list of texts is needed")
     for position, text in enumerate(value, start=1):

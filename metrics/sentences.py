@@ -43,8 +43,10 @@ def source_sentence(claim: str, named: int, sentences: Mapping[int, str]) -> int
     >>> source_sentence("The hull of the Blue Teal is made of larch.", 1, sentences)
     2
     """
-    from rapidfuzz import fuzz
+    from rapidfuzz import fuzz, process
 
-    likeness = {number: fuzz.ratio(claim, text) for number, text in sentences.items()}
-    best = max(likeness, key=lambda number: likeness[number])
-    return best if likeness[best] > likeness.get(named, 0.0) + CLEARLY else named
+    least = fuzz.ratio(claim, sentences.get(named, "")) + CLEARLY
+    if least >= 100:
+        return named
+    best = process.extractOne(claim, sentences, scorer=fuzz.ratio, score_cutoff=least)
+    return named if best is None or best[1] <= least else int(best[2])

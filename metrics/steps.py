@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..judge import Answers, Call, Judge, Question
+from ..judge.errors import ReplyError
 from ..prompts import load_prompt, reask_note
 from .evidence import Claim, ClaimVerdict, ContextVerdict, GeneratedQuestion
 from .quotes import locate
@@ -68,7 +69,10 @@ class Steps:
         if doubtful:
             self.notes.append(f"quote not found, asked again: claim {', '.join(doubtful)}")
             note = reask_note("quote", self.language)
-            verdicts |= await self._verify(doubtful, contexts, note)
+            try:
+                verdicts |= await self._verify(doubtful, contexts, note)
+            except ReplyError as error:
+                self.notes.append(f"verdicts kept as they were: {error}")
         return [
             ClaimVerdict(claim, found.verdict, found.quote)
             for claim, found in zip(claims, verdicts.values(), strict=True)

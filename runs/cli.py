@@ -63,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except USAGE_ERROR as error:
         return _fail(error.format_message(), 2)  # type: ignore[attr-defined]
+    except OSError as error:  # a name too long, a full disk, a closed pipe
+        if debug:
+            traceback.print_exc()
+        return _fail(str(error), 2)
     except EvaluatorError as error:
         from .exits import exit_code
 

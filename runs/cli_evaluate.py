@@ -38,10 +38,13 @@ def evaluate_command(
     debug: options.Debug = False,
 ) -> int:
     """Score a dataset, show a summary, and write a run folder."""
+    from ..judge.errors import InputError
     from .choose import check_metrics
     from .cli_judge import JudgeOptions, make_judge
 
     names = [name.strip() for given in metrics or () for name in given.split(",") if name.strip()]
+    if metrics and not names:
+        raise InputError("--metrics names no metric; leave it out for all four")
     check_metrics(names or None)
     judge = make_judge(
         JudgeOptions(
@@ -127,7 +130,8 @@ def _verdict(result: "RunResult") -> int:
 
     outcomes = [found.outcome for found in result.results]
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
-    if not failures or any(outcome.status == "scored" for outcome in outcomes):
+    judged = (outcome for outcome in outcomes if outcome.evidence.calls)
+    if not failures or any(outcome.status == "scored" for outcome in judged):
         return 0
     print(f"ragas-judge: error: no row was scored; the first {failures[0].reason}", file=sys.stderr)
     return exit_code(failures[0].error) or JUDGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,8 @@ def _sampling(options: JudgeOptions, recorded: Mapping[str, Any] | None) -> dict
         "max_tokens": options.max_tokens,
         "seed": options.seed,
     }
+    if options.temperature is not None and not math.isfinite(options.temperature):
+        raise SetupError(f"--temperature is a number, not {options.temperature}")
     base = {"temperature": 0.0} if recorded is None else dict(recorded)
     return base | {name: value for name, value in given.items() if value is not None}
 

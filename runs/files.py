@@ -71,6 +71,8 @@ def read_json(path: Path) -> Iterator[Record]:
     except json.JSONDecodeError as error:
         hint = "; a file with one object a line ends in .jsonl" if error.lineno > 1 else ""
         raise InputError(f"{path}:{error.lineno}: not JSON: {error.msg}{hint}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON that can be read: {error}") from None
     if not isinstance(rows, list):
         raise InputError(
             f"{path}: a JSON {type(rows).__name__}; write a list of objects, one a row"

@@ -132,9 +132,14 @@ def test_vectors_are_recorded_and_replayed(tmp_path: Path) -> None:
     def never(texts: list[str]) -> list[list[float]]:
         raise AssertionError("replay must not compute")
 
-    never.__name__ = "vectors"
+    never.__module__, never.__qualname__ = vectors.__module__, vectors.__qualname__
     reader = judge(tmp_path, "replay", never)
     assert reader.embedder is not None
     assert asyncio.run(reader.embedder.embed(TEXTS)) == VECTORS
     with pytest.raises(RecordingMissingError, match="no recorded vectors"):
         asyncio.run(reader.embedder.embed(["other"]))
+
+
+def test_the_vectors_of_a_lambda_are_not_recorded(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="a function with a name"):
+        judge(tmp_path, "missing", lambda texts: VECTORS)

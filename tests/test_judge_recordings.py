@@ -98,7 +98,7 @@ def test_a_miss_shows_the_nearest_recording_and_what_differs(tmp_path: Path) -> 
     message = str(caught.value)
     assert f"nearest is {near}" in message
     assert 'model ("m" recorded, "other" asked)' in message
-    assert "mode 'missing'" in message
+    assert "mode 'missing' with a live judge" in message
     assert "\n" not in message
 
 
@@ -155,6 +155,20 @@ def test_a_file_renamed_to_another_request_is_not_served(tmp_path: Path) -> None
     writer.file(REQUEST).rename(writer.file(other))
     with pytest.raises(RecordingFormatError, match="not the reply to this request"):
         send(Recordings(tmp_path), None, other)
+
+
+@pytest.mark.parametrize("mode", ["missing", "rewrite"])
+def test_a_folder_that_cannot_be_is_told_before_the_first_call(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(SetupError, match="is no folder to write to"):
+            Recordings(path, mode)
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_kept(tmp_path: Path) -> None:
+    odd = replace(REPLY, text='{"1": "\ud83d"}')
+    send(Recordings(tmp_path, "missing"), counted(odd), REQUEST)
+    assert send(Recordings(tmp_path), None, REQUEST) == odd
 
 
 def test_one_folder_holds_one_judge(tmp_path: Path) -> None:

@@ -102,6 +102,9 @@ def test_chinese_forms_and_spaces_do_not_matter(quote: str, context: str) -> Non
         ("40升", "用水140升", False),
         ("140升", "用水140升", True),
         ("水140", "用水140升", True),
+        ("102 metres", "it is 10² metres wide", False),
+        ("caf\u00e9 noir", "a cafe\u0301 noir", True),
+        ("coopera", "co\u00adopera", True),
     ],
 )
 def test_a_part_of_a_word_or_number_is_not_a_quote(quote: str, context: str, found: bool) -> None:
@@ -141,6 +144,8 @@ VERDICTS: list[tuple[Any, str]] = [
     ("NOT_FOUND", "not_found"),
     ("unsupported", "not_found"),
     ("No", "not_found"),
+    (False, "not_found"),
+    ("0", "not_found"),
     ("contradiction", "contradicted"),
     ({"verdict": "supported", "context": "[2]", "quote": None}, "supported"),
     ({"verdict": "contradicted", "context": None, "reason": "x"}, "contradicted"),
@@ -176,7 +181,11 @@ def test_claims_and_questions_are_read() -> None:
     assert parse_claims("one") == ["one"]
     assert parse_claims([" one ", ""]) == ["one"]
     assert parse_question("Why?").question == "Why?"
-    for bad in ({"question": ""}, {"noncommittal": False}, 3):
+    assert parse_question({"question": "", "noncommittal": True}).noncommittal
+    assert parse_verdict({"verdict": "yes", "context": "Context 2"}).context == 2
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        parse_claims(["caf\ud83d"])
+    for bad in ({"question": " "}, {"noncommittal": False}, 3):
         with pytest.raises(ValidationError):
             parse_question(bad)
     with pytest.raises(ValidationError):

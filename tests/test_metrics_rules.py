@@ -180,6 +180,19 @@ def test_one_verdict_for_four_claims_cannot_score(scripted: Any, metric: str) ->
     assert calls == 5
 
 
+def test_two_verdicts_on_one_claim_are_none(scripted: Any) -> None:
+    def answer(request: Request) -> Any:
+        if len(scripted.ids_of(request)) == 4:
+            good = ", ".join(f'"{i}": {{"verdict": "supported"}}' for i in (1, 2, 3))
+            return f'{{{good}, "4": {{"verdict": "contradicted", "verdict": "supported"}}}}'
+        return dict.fromkeys(scripted.ids_of(request), "not found")
+
+    outcome, _ = explain(
+        scripted, "faithfulness", {}, answer=scripted.only("claim_verification", answer)
+    )
+    assert outcome.evidence.claims[3].verdict == "not_found"
+
+
 @pytest.mark.parametrize("metric", ["faithfulness", "context_recall"])
 def test_verdicts_beyond_the_claims_change_nothing(scripted: Any, metric: str) -> None:
     def answer(request: Request) -> dict[str, Any]:
@@ -218,6 +231,74 @@ def test_a_quote_that_stands_nowhere_goes_back_once_and_is_marked(scripted: Any)
     assert (outcome, calls, outcome.evidence.unverified) == (1.0, 3, 1)
     assert [v.verified for v in outcome.evidence.claims] == [True, False, True, True]
     assert "quote not found, asked again: claim 2" in outcome.evidence.notes
+
+
+def test_an_unusable_second_answer_leaves_the_first_verdicts(scripted: Any) -> None:
+    def answer(request: Request) -> Any:
+        if len(scripted.ids_of(request)) < 4:
+            return "sorry"
+        made_up = {"verdict": "supported", "context": 1, "quote": "words never written"}
+        return {**scripted.answer_well(request), "2": made_up}
+
+    outcome, _ = explain(
+        scripted, "faithfulness", {}, answer=scripted.only("claim_verification", answer)
+    )
+    assert (outcome, outcome.evidence.unverified) == (1.0, 1)
+    assert any("kept as they were" in note for note in outcome.evidence.notes)
+
+
+def test_a_noncommittal_reading_needs_no_question(scripted: Any) -> None:
+    def answer(_: Request) -> dict[str, Any]:
+        return {item_id: {"noncommittal": True, "question": ""} for item_id in "123"}
+
+    outcome, _ = explain(
+        scripted, "answer_relevancy", {}, answer=scripted.only("reverse_question", answer)
+    )
+    assert (outcome, outcome.evidence.tags) == (0.0, ("noncommittal",))
+
+
+def test_a_noncommittal_reading_among_others_counts_as_unlike(scripted: Any) -> None:
+    def answer(_: Request) -> dict[str, Any]:
+        good = {"noncommittal": False, "question": "q"}
+        return {"1": good, "2": good, "3": {"noncommittal": True, "question": " "}}
+
+    outcome, _ = explain(
+        scripted, "answer_relevancy", {}, answer=scripted.only("reverse_question", answer)
+    )
+    assert outcome == pytest.approx(2 / 3)
+
+
+def test_the_language_is_that_of_the_columns_the_metric_reads(scripted: Any) -> None:
+    row = {
+        "user_input": "灯塔有多高？",
+        "reference": "灯塔高二十米。",
+        "response": "It is tall. " * 9,
+    }
+    recall, _ = explain(scripted, "context_recall", row)
+    assert recall.evidence.language == "zh"
+
+
+@pytest.mark.parametrize("row", ["hello", None, ["a"], 3])
+def test_what_is_not_a_row_is_an_error(scripted: Any, row: Any) -> None:
+    outcome = asyncio.run(Faithfulness(scripted.make_judge()).explain(row))
+    assert "InputError" in outcome.reason
+
+
+def test_a_row_of_pandas_keeps_its_old_names(scripted: Any) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame([{"question": "q?", "answer": "It is.", "contexts": ["It is."]}])
+    row = next(frame.iterrows())[1]
+    assert asyncio.run(Faithfulness(scripted.make_judge()).explain(row)) == 1.0
+
+
+def test_a_metric_must_return_an_outcome(scripted: Any) -> None:
+    class Bare(Faithfulness):
+        async def _score(self, sample: Any, steps: Any, run: Any) -> Any:
+            return 0.5
+
+    outcome = asyncio.run(Bare(scripted.make_judge()).explain(ROW))
+    assert "TypeError: faithfulness returned a float" in outcome.reason
 
 
 def test_a_quote_mended_when_asked_again_counts(scripted: Any) -> None:

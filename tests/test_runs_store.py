@@ -57,8 +57,12 @@ def answer(request: Request) -> dict[str, Any]:
     return dict.fromkeys(request.schema["required"], each)
 
 
+def one_way(texts: list[str]) -> list[list[float]]:
+    return [[1.0, 0.5] for _ in texts]
+
+
 def scripted(reply: Callable[[Request], Any] = answer, **settings: Any) -> Judge:
-    settings = {"embeddings": lambda texts: [[1.0, 0.5] for _ in texts], **settings}
+    settings = {"embeddings": one_way, **settings}
     return Judge("scripted", transport=ScriptedTransport(reply), **settings)
 
 
@@ -195,7 +199,7 @@ def test_the_manifest(tmp_path: Path) -> None:
         "sampling": {"temperature": 0.5, "max_tokens": 99},
         "recordings": {"path": str(tmp_path / "recordings"), "mode": "rewrite"},
     }
-    assert manifest["embedder"] == "<lambda>"
+    assert manifest["embedder"].endswith(".one_way")
     faithful, relevant = manifest["metrics"]
     assert faithful["class"] == "Faithfulness"
     assert faithful["options"]["verification"] == "batched"
