@@ -49,7 +49,7 @@ format: $(VENV)/.dependencies  ## sort imports and lay the code out
 	$(VENV)/bin/ruff check --select I --fix .
 	$(VENV)/bin/ruff format .
 
-dev: $(VENV)/.dependencies  ## make .venv see edits at once (a new file needs another `make dev`)
+dev: $(VENV)/.dependencies  ## let .venv see edits at once, until `make test` installs again
 	rm -f $(VENV)/.package
 	$(VENV)/$(INSTALL) --config-settings editable_mode=strict --editable .
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from ._context_precision import ContextPrecision
     from ._context_recall import ContextRecall
     from ._faithfulness import Faithfulness
-    from .base import JudgedMetric, Run
+    from .base import JudgedMetric
     from .evidence import Claim, ClaimVerdict, ContextVerdict, Evidence, GeneratedQuestion, Quote
     from .outcomes import Failed, NotScored, Outcome, Score, Unscored
+    from .run import Run
     from .sample import Sample
     from .steps import Steps
 
@@ -42,7 +43,7 @@ _HOMES = {
     "NotScored": "outcomes",
     "Outcome": "outcomes",
     "Quote": "evidence",
-    "Run": "base",
+    "Run": "run",
     "Sample": "sample",
     "Score": "outcomes",
     "Steps": "steps",

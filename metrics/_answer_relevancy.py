@@ -19,10 +19,11 @@ from ragas.metrics.base import MetricWithEmbeddings
 
 from ..judge.errors import EmbeddingError, SetupError
 from ..prompts import detect_language
-from .base import DEFAULT_EMBEDDINGS, JudgedMetric, Run
+from .base import DEFAULT_EMBEDDINGS, JudgedMetric
 from .evidence import Evidence
 from .lending import Lendable
 from .outcomes import Outcome, Score, Unscored
+from .run import Run
 from .sample import Sample
 from .steps import Steps
 

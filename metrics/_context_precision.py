@@ -16,9 +16,10 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from ..judge.errors import SetupError
-from .base import JudgedMetric, Run
+from .base import JudgedMetric
 from .evidence import ContextVerdict, Evidence
 from .outcomes import Outcome, Score, Unscored
+from .run import Run
 from .sample import Sample
 from .steps import Steps
 

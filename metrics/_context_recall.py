@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .base import JudgedMetric, Run
+from .base import JudgedMetric
 from .evidence import Evidence
 from .outcomes import Outcome, Score, Unscored
+from .run import Run
 from .sample import Sample
 from .steps import Steps
 

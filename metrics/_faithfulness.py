@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..judge.errors import SetupError
-from .base import JudgedMetric, Run
+from .base import JudgedMetric
 from .evidence import Evidence
 from .outcomes import Outcome, Score, Unscored
+from .run import Run
 from .sample import Sample
 from .steps import Steps
 

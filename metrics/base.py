@@ -9,11 +9,9 @@ All three run the same ``Run``: judge, embedder and options bound at one moment.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..judge import telemetry  # noqa: F401  # before ragas: it reads the switch once
@@ -26,11 +24,11 @@ from ragas.metrics.base import (  # isort: skip
 )
 
 from ..judge import EmbeddedE5, Embedder, Judge, adopt_embedder, run_sync
-from ..judge.errors import EvaluatorError, InputError, JudgeTimeoutError, SetupError
-from ..prompts import LANGUAGES, detect_language
-from .evidence import Evidence
+from ..judge.errors import InputError, SetupError
+from ..prompts import LANGUAGES
 from .lending import Lendable, caller_is_ragas, dataset_under_validation, lent_to
-from .outcomes import Failed, NotScored, Outcome, Score, Unscored, for_ragas
+from .outcomes import Failed, NotScored, Outcome, Score, for_ragas
+from .run import Run
 from .sample import Sample
 from .steps import Steps
 from .tracing import traced
@@ -56,74 +54,6 @@ DEFAULT_EMBEDDINGS = _Default()
 _EMBEDDED = EmbeddedE5()
 NO_LIMIT = 1000
 """Calls at once that stand for no limit."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Everything one row's score depends on, bound at one moment."""
-
-    metric: JudgedMetric
-    judge: Judge | None
-    embedder: Embedder
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    async def explain(self, row: Any, seconds: float | None = None) -> Outcome:
-        """Score one row within ``seconds``; whatever goes wrong becomes ``Failed``."""
-        evidence = Evidence(metric=self.metric.name, options=tuple(self.options.items()))
-        steps: Steps | None = None
-        clock: asyncio.Timeout | None = None
-        try:
-            sample = Sample.of(row)
-            if self.judge is None:
-                raise SetupError(
-                    f"{self.metric.name} has no judge: pass llm= to the metric or to ragas.evaluate"
-                )
-            language = self.options["language"] or self._language(sample)
-            steps = Steps(self.judge, language)
-            evidence = evidence.but(
-                judge=self.judge.model, endpoint=self.judge.endpoint, language=language
-            )
-            async with asyncio.timeout(seconds) as clock:
-                found: Any = await self.metric._score(sample, steps, self)
-            if not isinstance(found, Score | Unscored | Failed):
-                kind = type(found).__name__
-                raise TypeError(f"{self.metric.name} returned a {kind}, not Score or Unscored")
-            outcome: Outcome = found
-        except Exception as error:  # the one place where a crash becomes a mark
-            if isinstance(error, TimeoutError) and clock is not None and clock.expired():
-                error = JudgeTimeoutError(f"the {seconds:g} s for this row and metric ran out")
-            elif not isinstance(error, EvaluatorError):
-                log.exception("%s: unexpected error", self.metric.name)
-            outcome = Failed(error)
-        return _with_evidence(outcome, evidence, steps)
-
-    def _language(self, sample: Sample) -> str:
-        """By the script of the question and of the text that the metric judges."""
-        texts = [
-            getattr(sample, name) or ""
-            for name in ("reference", "response")
-            if name in self.metric.columns
-        ]
-        return detect_language(sample.user_input or "", next(filter(None, texts), ""))
-
-
-def _with_evidence(outcome: Outcome, known: Evidence, steps: Steps | None) -> Outcome:
-    """Join what the metric found with what is known of the run."""
-    found = outcome.evidence
-    evidence = known.but(
-        claims=found.claims,
-        contexts=found.contexts,
-        questions=found.questions,
-        embedder=found.embedder,
-        tags=found.tags,
-        calls=tuple(steps.calls) if steps else (),
-        notes=tuple(steps.notes) if steps else (),
-    )
-    if isinstance(outcome, Score):
-        return Score(outcome.value, evidence)
-    if isinstance(outcome, Failed):
-        return Failed(outcome.error, evidence)
-    return Unscored(outcome.reason, evidence)
 
 
 class JudgedMetric(MetricWithLLM, SingleTurnMetric):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -83,6 +84,14 @@ def run_script(tmp_path: Path) -> Any:
         return done
 
     return run
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Any]:
+    """``ctrl_c()`` interrupts this process, also where it was started with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

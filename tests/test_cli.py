@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -449,7 +448,12 @@ def test_no_row_scored_at_all(
 
 
 def test_ctrl_c(
-    run: Any, tmp_path: Path, dataset: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch
+    ctrl_c: Any,
+    run: Any,
+    tmp_path: Path,
+    dataset: Path,
+    recordings: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     find, asked = Recordings.find, 0
 
@@ -457,7 +461,7 @@ def test_ctrl_c(
         nonlocal asked
         asked += 1
         if asked == 4:
-            signal.raise_signal(signal.SIGINT)
+            ctrl_c()
         return find(self, request)
 
     monkeypatch.setattr(Recordings, "find", interrupted)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -338,14 +337,14 @@ def test_a_score_that_took_no_call_does_not_make_a_partial_run(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_leaves_a_partial_run(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_partial_run(ctrl_c: Any, tmp_path: Path) -> None:
     asked = 0
 
     def interrupted(request: Request) -> Any:
         nonlocal asked
         asked += 1
         if asked == 4:
-            signal.raise_signal(signal.SIGINT)
+            ctrl_c()
         return answer(request)
 
     with pytest.raises(KeyboardInterrupt) as caught:
