@@ -1,8 +1,10 @@
 """Ask about numbered items until each has its answer, within a budget of re-asks.
 
 Re-asking is a new request (the missing ids only, and one line that says what was wrong), so
-it is counted apart from retrying. A reply cut at the length limit halves the batch,
-and both halves are asked for anew.
+it is counted apart from retrying. Of a reply cut at the length limit the complete answers
+are kept, and the missing ones are asked for in halves. That is no re-ask: nothing was wrong
+but the length. Each such step asks for fewer items, and one item that does not fit is an
+error, so a question or a re-ask about ``n`` items takes fewer than ``2 n`` calls.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..prompts import Prompt, PromptRef, reask_note
-from .accounting import settle
+from .accounting import Account, settle
 from .errors import FilteredReplyError, IncompleteVerdictsError, TruncatedReplyError
 from .types import Reply, ReplyState
 
 T = TypeVar("T")
+MOST_NOTES = 5
 
 
 @dataclass(frozen=True)
@@ -81,44 +84,74 @@ async def ask_items(
         TruncatedReplyError: the answer for one single item exceeds the length limit.
         FilteredReplyError: a content filter stopped a reply.
     """
-    batches = [(tuple(question.items), question.note)] if question.items else []
-    reasks, last = 0, ""
+    batches = [_Batch(tuple(question.items))] if question.items else []
+    reasks = 0
     while batches:
-        ids, note = batches.pop(0)
-        call = await once(question, ids, note, reasks)
+        batch = batches.pop(0)
+        call = await once(question, batch.ids, batch.note(question), reasks)
         answers.calls.append(call)
-        last = call.reply.text
-        if call.reply.state is ReplyState.FILTERED:
-            raise FilteredReplyError("the service's content filter stopped the reply", raw=last)
-        if call.reply.state is ReplyState.LENGTH and len(ids) > 1:
-            half = len(ids) // 2
-            batches[:0] = [(ids[:half], note), (ids[half:], note)]
-            answers.notes.append(f"reply cut at the length limit: asked for {len(ids)} in halves")
-            continue
-        account = settle(last, ids, question.parse)
+        raw, state = call.reply.text, call.reply.state
+        if state is ReplyState.FILTERED:
+            raise FilteredReplyError("the service's content filter stopped the reply", raw=raw)
+        account = settle(raw, batch.ids, question.parse)
         answers.by_id.update(account.answers)
-        answers.notes += [f"dropped an answer for unknown id {key!r}" for key in account.strangers]
+        answers.notes += _dropped(account.strangers)
         if not account.missing:
             continue
-        if call.reply.state is ReplyState.LENGTH:
-            raise TruncatedReplyError(f"item {ids[0]}: reply cut at the length limit", raw=last)
+        if state is ReplyState.LENGTH:
+            if len(batch.ids) == 1:
+                said = f"item {batch.ids[0]}: reply cut at the length limit"
+                raise TruncatedReplyError(said, raw=raw)
+            answers.notes.append(_what_is_kept(batch, account))
+            batches[:0] = batch.halves(account.missing)
+            continue
         answers.notes += [f"asked again: {problem}" for problem in account.problems]
         if reasks >= max_reasks:
-            raise IncompleteVerdictsError(_open(question, answers), len(question.items), raw=last)
+            raise IncompleteVerdictsError(_open(question, answers), len(question.items), raw=raw)
         reasks += 1
         problem = "; ".join(account.problems)
         if reasks > 1:  # the same words again would get the same reply again
             problem = f"({reasks}) {problem}"
-        batches.insert(0, (account.missing, _note(question, account.missing, problem)))
+        batches.insert(0, _Batch(account.missing, problem))
     answers.by_id = {item_id: answers.by_id[item_id] for item_id in question.items}
     return answers
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """Ids to ask for in one call, and what was wrong with the last reply about them."""
+
+    ids: tuple[str, ...]
+    problem: str = ""
+
+    def note(self, question: Question[Any]) -> str:
+        if not self.problem:
+            return question.note
+        language = question.prompt.language
+        note = reask_note("invalid", language, problem=self.problem, ids=list(self.ids))
+        return f"{question.note}\n\n{note}".strip()
+
+    def halves(self, missing: tuple[str, ...]) -> list[_Batch]:
+        half = len(missing) // 2
+        parts = (missing[:half], missing[half:])
+        return [_Batch(part, self.problem) for part in parts if part]
+
+
+def _what_is_kept(batch: _Batch, account: Account[Any]) -> str:
+    asked, missing = len(batch.ids), len(account.missing)
+    halves = " in halves" if missing > 1 else ""
+    return (
+        f"reply cut at the length limit: {asked - missing} of {asked} answers kept,"
+        f" asked for {missing}{halves}"
+    )
+
+
+def _dropped(strangers: Sequence[str]) -> list[str]:
+    """One note each, a few at the most: a reply may hold thousands."""
+    notes = [f"dropped an answer for unknown id {key[:40]!r}" for key in strangers[:MOST_NOTES]]
+    more = len(strangers) - len(notes)
+    return [*notes, f"dropped answers for {more} more unknown ids"] if more else notes
+
+
 def _open(question: Question[T], answers: Answers[T]) -> list[str]:
     return [item_id for item_id in question.items if item_id not in answers.by_id]
-
-
-def _note(question: Question[T], ids: Sequence[str], problem: str) -> str:
-    language = question.prompt.language
-    note = reask_note("invalid", language, problem=problem, ids=list(ids))
-    return f"{question.note}\n\n{note}".strip()

@@ -1,4 +1,8 @@
-"""The form of one answer in each prompt's reply, read leniently where the meaning is plain."""
+"""The form of one answer in each prompt's reply, read leniently where the meaning is plain.
+
+A word counts only if it is one of those listed here, in any case and with or without a full
+stop; numbers only as 1 and 0. All else is refused, and so the item is asked for again.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Strict,
     TypeAdapter,
     model_validator,
 )
@@ -17,25 +22,57 @@ from pydantic import (
 from .evidence import Verdict
 
 _VERDICTS = {
-    "supported": "supported", "support": "supported", "yes": "supported", "true": "supported",
-    "1": "supported", "entailed": "supported",
-    "contradicted": "contradicted", "contradiction": "contradicted", "refuted": "contradicted",
-    "notfound": "not_found", "unsupported": "not_found", "no": "not_found",
-    "false": "not_found", "0": "not_found",
-    "notsupported": "not_found", "notenoughinformation": "not_found",
+    "supported": "supported", "support": "supported", "supports": "supported",
+    "entailed": "supported", "yes": "supported", "true": "supported", "1": "supported",
+    "支持": "supported", "是": "supported",
+    "contradicted": "contradicted", "contradicts": "contradicted",
+    "contradiction": "contradicted", "refuted": "contradicted", "矛盾": "contradicted",
+    "notfound": "not_found", "unsupported": "not_found", "notsupported": "not_found",
+    "notenoughinformation": "not_found", "no": "not_found", "false": "not_found",
+    "0": "not_found", "不支持": "not_found", "否": "not_found", "未提及": "not_found",
+    "未找到": "not_found", "信息不足": "not_found",
 }  # fmt: skip
-_BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_BOOLEANS = {
+    "yes": True, "true": True, "1": True, "是": True,
+    "no": False, "false": False, "0": False, "否": False,
+}  # fmt: skip
+_USEFUL = {
+    **_BOOLEANS, "useful": True, "有用": True,
+    "notuseful": False, "useless": False, "无用": False,
+}  # fmt: skip
+_NO_CLAIMS = {"none", "noclaim", "noclaims", "n/a", "null", "nil", "无", "没有", "无陈述"}
+
+
+def _word(value: Any) -> str | None:
+    """A word in one spelling: "Not-Found." is "notfound". None for what is no word."""
+    if not isinstance(value, str | bool | int):
+        return None
+    word = str(value).strip().lower()
+    if not any(character.isdigit() for character in word):
+        word = word.strip(" .。!！*`\"'“”")
+    return re.sub(r"(?<=[a-z])[\s_-]+(?=[a-z])", "", word)
 
 
 def _verdict(value: Any) -> Any:
-    if not isinstance(value, str | bool | int):
-        return value
-    word = re.sub(r"(?<=[a-z])[\s_-]+(?=[a-z])", "", str(value).strip().lower())
-    return _VERDICTS.get(word, value)
+    return _VERDICTS.get(_word(value) or "", value)
 
 
 def _boolean(value: Any) -> Any:
-    return _BOOLEANS.get(str(value).strip().lower(), value)
+    return _BOOLEANS.get(_word(value) or "", value)
+
+
+def _useful(value: Any) -> Any:
+    return _USEFUL.get(_word(value) or "", value)
+
+
+def _keys(value: Any) -> Any:
+    """An object with its keys in small letters; two that become one are refused."""
+    if not isinstance(value, dict):
+        return value
+    named = {str(key).strip().lower(): item for key, item in value.items()}
+    if len(named) < len(value):
+        raise ValueError("a key stands twice in it")
+    return named
 
 
 def _text(value: Any) -> Any:
@@ -48,13 +85,24 @@ def _number(value: Any) -> Any:
     return int(digits[0]) if digits else 0
 
 
-def _sendable(text: str) -> str:
+def _whole(text: str) -> str:
     text.encode()  # half a surrogate pair is a ValueError, so the item is asked for again
-    return text.strip()
+    return text
 
 
-Boolean = Annotated[bool, BeforeValidator(_boolean)]
-Text = Annotated[str, BeforeValidator(_text)]
+def _sendable(text: str) -> str:
+    return _whole(text).strip()
+
+
+def _claim(text: str) -> str:
+    if _word(text) in _NO_CLAIMS:
+        raise ValueError("no claim; a sentence without claims has an empty list")
+    return _sendable(text)
+
+
+Boolean = Annotated[bool, Strict(), BeforeValidator(_boolean)]
+Useful = Annotated[bool, Strict(), BeforeValidator(_useful)]
+Text = Annotated[str, BeforeValidator(_text), AfterValidator(_whole)]
 
 
 class _Answer(BaseModel):
@@ -74,7 +122,7 @@ class VerdictAnswer(_Answer):
 class UsefulAnswer(_Answer):
     """Whether one context is useful; the quote is optional."""
 
-    useful: Boolean
+    useful: Useful
     quote: Text = ""
 
 
@@ -97,30 +145,38 @@ _CLAIMS: TypeAdapter[list[str]] = TypeAdapter(list[str])
 def parse_claims(value: Any) -> list[str]:
     """The claims of one sentence, blank ones left out.
 
+    A list, one claim alone, or an object with the key "claims". "None" is no claim, and not
+    plainly an empty list either: it is refused.
+
     >>> parse_claims(["The hull is larch. ", ""])
     ['The hull is larch.']
     """
+    value = _keys(value)
+    if isinstance(value, dict) and "claims" in value:
+        value = value["claims"]
     claims = [value] if isinstance(value, str) else _CLAIMS.validate_python(value)
-    return [claim for claim in map(_sendable, claims) if claim]
+    return [claim for claim in map(_claim, claims) if claim]
 
 
 def parse_verdict(value: Any) -> VerdictAnswer:
     """A verdict, from an object or from the bare word.
 
-    >>> parse_verdict("Yes").verdict, parse_verdict({"verdict": "not found"}).verdict
+    >>> parse_verdict("Yes").verdict, parse_verdict({"Verdict": "not found"}).verdict
     ('supported', 'not_found')
     """
-    return VerdictAnswer.model_validate(
-        {"verdict": value} if not isinstance(value, dict) else value
-    )
+    return VerdictAnswer.model_validate(_object(value, "verdict"))
 
 
 def parse_useful(value: Any) -> UsefulAnswer:
     """A usefulness verdict, from an object or from the bare word."""
-    return UsefulAnswer.model_validate({"useful": value} if not isinstance(value, dict) else value)
+    return UsefulAnswer.model_validate(_object(value, "useful"))
 
 
 def parse_question(value: Any) -> QuestionAnswer:
     """A written-back question, from an object or from the bare text."""
-    data = {"question": value} if isinstance(value, str) else value
+    data = {"question": value} if isinstance(value, str) else _keys(value)
     return QuestionAnswer.model_validate(data)
+
+
+def _object(value: Any, key: str) -> Any:
+    return _keys(value) if isinstance(value, dict) else {key: value}
