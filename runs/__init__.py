@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from .dataset import Row, load_dataset
     from .errors import RunStopped
     from .evaluation import RunResult, aevaluate, evaluate
+    from .planning import Forecast, plan
     from .prepared import prepare
     from .runner import Result
     from .summary import Headline, summarize
 
 _HOMES = {
+    "Forecast": "planning",
     "Headline": "summary",
     "Result": "runner",
     "Row": "dataset",
@@ -27,11 +29,13 @@ _HOMES = {
     "aevaluate": "evaluation",
     "evaluate": "evaluation",
     "load_dataset": "dataset",
+    "plan": "planning",
     "prepare": "prepared",
     "summarize": "summary",
 }
 
 __all__ = [
+    "Forecast",
     "Headline",
     "Result",
     "Row",
@@ -40,6 +44,7 @@ __all__ = [
     "aevaluate",
     "evaluate",
     "load_dataset",
+    "plan",
     "prepare",
     "summarize",
 ]

@@ -13,6 +13,7 @@ import typer
 
 from ..prompts.errors import EvaluatorError
 from .cli_evaluate import evaluate_command
+from .cli_plan import plan_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ USAGE_ERROR: type[Exception] = next(
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.command("evaluate")(evaluate_command)
+app.command("plan")(plan_command)
 
 
 def _version(wanted: bool) -> None:
@@ -48,8 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
 
     0: all is well. 2: something is wrong with the input or the settings. 3: the judge is not
-    there or does not answer usably. 130: interrupted. An error is one line on stderr; a
-    traceback comes only with ``--debug``.
+    there or does not answer usably. 4: a limit of tokens or money is reached. 130: interrupted.
+    An error is one line on stderr; a traceback comes only with ``--debug``.
 
     Args:
         argv: the arguments; those of the process when None.
