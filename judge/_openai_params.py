@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +25,7 @@ _UNSUPPORTED = re.compile(
 """How services say that they do not know a parameter, or take it in no form but the default."""
 _VALUE = re.compile(r"too |maximum|at most|at least|exceed|less than|greater than|between", re.I)
 """How they say that a value is out of range."""
+_CANNOT_BOTH = re.compile(r"cannot both|not both|only one of|mutually exclusive", re.IGNORECASE)
 _TOO_LONG = re.compile(r"exceed|too long|context length|maximum context", re.I)
 _FORM = {"response_format", "json_schema", "grammar"}
 log = logging.getLogger("ragas_judge")
@@ -70,6 +73,29 @@ class Learnt:
         return True
 
 
+_known: OrderedDict[tuple[str, str], Learnt] = OrderedDict()
+_lock = threading.Lock()
+MOST_KNOWN = 1000
+
+
+def learnt_for(endpoint: str, model: str, own: dict[str, Learnt]) -> Learnt:
+    """What is known of a model: shared in this process where the endpoint is a URL.
+
+    Args:
+        endpoint: an address, or the name of a client.
+        model: services differ by model.
+        own: the caller's, for endpoints that are no address.
+    """
+    if "://" not in endpoint:
+        return own.setdefault(model, Learnt())
+    with _lock:
+        found = _known.setdefault((endpoint, model), Learnt())
+        _known.move_to_end((endpoint, model))
+        while len(_known) > MOST_KNOWN:
+            _known.popitem(last=False)
+        return found
+
+
 def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, Any]) -> str | None:
     """Which of the parameters sent does a refusal name?
 
@@ -85,6 +111,8 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
     named = [name.split(".")[0] for name in [parameter or "", *_WORD.findall(message)]]
     if "response_format" in sent and _FORM & set(named) and not _TOO_LONG.search(message):
         return "response_format"
+    if _CANNOT_BOTH.search(message) and "top_p" in named and "top_p" in sent:
+        return "top_p"  # of the two, the temperature is the one that was meant
     told_apart = parameter is not None and not _VALUE.search(message)
     if not (told_apart or _UNSUPPORTED.search(message)):
         return None  # its value is refused, or something else

@@ -8,7 +8,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from ._openai_clients import Clients
+from ._secrets import keys_of
 from .errors import EmbeddingError, SetupError
+from .foreign_errors import service_errors, translate
+from .threads import in_thread
 
 Vector = Sequence[float]
 
@@ -40,7 +44,7 @@ class EmbeddedE5:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector of 384 numbers a text."""
-        return await asyncio.to_thread(self._embed, list(texts))
+        return await in_thread(self._embed, list(texts))
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
         try:
@@ -66,50 +70,110 @@ class FunctionEmbedder:
         self.name, self._function = name, function
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text."""
-        if inspect.iscoroutinefunction(self._function):
-            vectors = await self._function(list(texts))
-        else:
-            vectors = await asyncio.to_thread(self._function, list(texts))
-            if inspect.isawaitable(vectors):
-                vectors = await vectors
+        """One vector a text.
+
+        Raises:
+            JudgeError: the service behind the function did not answer.
+        """
+        try:
+            vectors = await self._call(list(texts))
+        except service_errors() as error:
+            told = translate(error, self.name)
+            raise told from told.__cause__
         return checked(vectors, len(texts), self.name)
+
+    async def _call(self, texts: list[str]) -> Any:
+        if inspect.iscoroutinefunction(self._function):
+            return await self._function(texts)
+        vectors = await in_thread(self._function, texts)
+        return await vectors if inspect.isawaitable(vectors) else vectors
 
 
 class OpenAIEmbedder:
-    """An OpenAI-compatible ``/embeddings`` endpoint, one call a batch.
-
-    It keeps the openai package's own retries; its tokens are not counted yet.
+    """An OpenAI-compatible ``/embeddings`` endpoint. Retries are the judge's matter.
 
     Args:
         model: the model's name.
         base_url, api_key: as the openai package reads them when None.
+        batch_size: texts in one call, at most.
+
+    Raises:
+        SetupError: the batch size is below 1.
     """
 
     def __init__(
-        self, model: str, *, base_url: str | None = None, api_key: str | None = None
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        batch_size: int = 128,
     ) -> None:
         """Nothing is connected yet."""
+        if batch_size < 1:
+            raise SetupError(f"batch_size is at least 1, not {batch_size!r}")
         self.name = model  # not where it is served: that cannot alter a vector
-        self._model, self._settings = model, {"base_url": base_url, "api_key": api_key}
+        self._model, self._batch_size = model, batch_size
+        self._clients = Clients(base_url=base_url, api_key=api_key)
+        self.endpoint = self._clients.endpoint
+
+    @property
+    def account(self) -> int:
+        """Tells this key's account from others in this process."""
+        return self._clients.account
+
+    def __repr__(self) -> str:
+        """Name model and endpoint; no key is shown."""
+        return f"OpenAIEmbedder({self.name!r}, endpoint={self.endpoint!r})"
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text."""
+        return (await self.embed_counted(texts))[0]
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[list[list[float]], int | None]:
+        """One vector a text, and the tokens as the service counted them; None: it did not.
+
+        Raises:
+            JudgeError: the service did not answer.
+            EmbeddingError: the number or the length of the vectors is not right.
+            SetupError: there is no key.
+        """
+        size = self._batch_size
+        batches = [list(texts[start : start + size]) for start in range(0, len(texts), size)]
+        found = await asyncio.gather(*map(self._embed, batches))
+        vectors = [vector for batch, _ in found for vector in batch]
+        counts = [tokens for _, tokens in found]
+        tokens = None if None in counts else sum(filter(None, counts))
+        return checked(vectors, len(texts), self.name), tokens
+
+    async def _embed(self, texts: list[str]) -> tuple[list[list[float]], int | None]:
         import openai
 
-        from ._openai_errors import translate
-
+        client = self._clients.here()
         try:
-            async with openai.AsyncOpenAI(**self._settings) as client:  # type: ignore[arg-type]
-                result = await client.embeddings.create(
-                    model=self._model, input=list(texts), encoding_format="float"
-                )
-        except openai.APIError as error:
-            raise translate(error, self.name) from error
+            result = await client.embeddings.create(
+                model=self._model, input=texts, encoding_format="float"
+            )
         except openai.OpenAIError as error:
-            raise SetupError("no API key for the embeddings: set OPENAI_API_KEY") from error
-        ordered = sorted(result.data, key=lambda item: item.index)
-        return checked([item.embedding for item in ordered], len(texts), self.name)
+            told = translate(error, self.endpoint, keys_of(client))
+            raise told from told.__cause__
+        vectors = [item.embedding for item in sorted(result.data, key=lambda item: item.index)]
+        return checked(vectors, len(texts), self.name), getattr(result.usage, "prompt_tokens", None)
+
+    async def aclose(self) -> None:
+        """Close the connections opened on the running event loop."""
+        await self._clients.aclose()
+
+
+async def embed_counted(
+    embedder: Embedder, texts: Sequence[str]
+) -> tuple[list[list[float]], int | None]:
+    """Vectors, and the tokens they took where the embedder can tell; None: not known."""
+    counted = getattr(embedder, "embed_counted", None)
+    if counted is None:
+        return await embedder.embed(texts), None
+    vectors, tokens = await counted(texts)
+    return vectors, tokens
 
 
 def adopt_embedder(embeddings: Any) -> Embedder:

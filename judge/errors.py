@@ -20,6 +20,8 @@ EvaluatorError
 │   ├── FilteredReplyError        stopped by a content filter
 │   ├── UnreadableReplyError      empty, or no JSON object of the asked form in it
 │   └── IncompleteVerdictsError   some items have no verdict after all re-asks
+├── BudgetError                   the caller's own limit of tokens or money is reached
+├── CacheError                    the cache file cannot be used
 ├── EmbeddingError                vectors of no length, no direction or the wrong number
 └── RecordingError                recordings on disk
     ├── RecordingMissingError     replay: this request was not recorded
@@ -39,6 +41,8 @@ from ..prompts.errors import (
 )
 
 __all__ = [
+    "BudgetError",
+    "CacheError",
     "EmbeddingError",
     "EvaluatorError",
     "FilteredReplyError",
@@ -80,7 +84,10 @@ class JudgeError(EvaluatorError):
     Attributes:
         status: HTTP status where there was one.
         retry_after: seconds the service asked to wait, where it did.
+        remembered: no call was made: one a moment ago had ended like this.
     """
+
+    remembered = False
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None
@@ -172,6 +179,14 @@ class IncompleteVerdictsError(ReplyError):
             raw=raw,
         )
         self.missing, self.total = tuple(missing), total
+
+
+class BudgetError(EvaluatorError):
+    """Going on could exceed the limit of tokens or money that the caller has set."""
+
+
+class CacheError(EvaluatorError):
+    """A cache file is not one of ours, or the disk refuses."""
 
 
 class EmbeddingError(EvaluatorError):

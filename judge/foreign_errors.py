@@ -1,15 +1,21 @@
-"""Errors of the openai package, told in our own classes: one table."""
+"""Errors of other packages, told in our own classes: one table.
+
+A class is named by its package and name, so that none of the packages is loaded for it. An HTTP
+status, where there is one, goes before the class.
+"""
 
 from __future__ import annotations
 
 import email.utils
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
-import httpx
-import openai
-
+from ._secrets import redact
 from .errors import (
+    EvaluatorError,
+    FilteredReplyError,
     JudgeAuthError,
     JudgeError,
     JudgeQuotaError,
@@ -18,42 +24,209 @@ from .errors import (
     JudgeTimeoutError,
     JudgeUnavailableError,
     JudgeUnreachableError,
+    TruncatedReplyError,
+    UnreadableReplyError,
 )
 
-TABLE: dict[type[Exception], type[JudgeError]] = {
-    openai.APITimeoutError: JudgeTimeoutError,
-    openai.APIConnectionError: JudgeUnreachableError,
-    openai.AuthenticationError: JudgeAuthError,
-    openai.PermissionDeniedError: JudgeAuthError,
-    openai.RateLimitError: JudgeRateLimitError,
-    openai.InternalServerError: JudgeUnavailableError,
-    openai.APIStatusError: JudgeRequestError,
-    openai.APIError: JudgeRequestError,
-    httpx.TimeoutException: JudgeTimeoutError,
-    httpx.TransportError: JudgeUnreachableError,
+TABLE: Mapping[str, type[EvaluatorError]] = {
+    "openai.APITimeoutError": JudgeTimeoutError,
+    "openai.APIConnectionError": JudgeUnreachableError,
+    "openai.AuthenticationError": JudgeAuthError,
+    "openai.PermissionDeniedError": JudgeAuthError,
+    "openai.SubjectTokenProviderError": JudgeAuthError,
+    "openai.RateLimitError": JudgeRateLimitError,
+    "openai.ConflictError": JudgeUnavailableError,
+    "openai.InternalServerError": JudgeUnavailableError,
+    "openai.APIResponseValidationError": JudgeUnavailableError,
+    "openai.APIError": JudgeRequestError,
+    "openai.WebSocketConnectionClosedError": JudgeUnreachableError,
+    "openai.LengthFinishReasonError": TruncatedReplyError,
+    "openai.ContentFilterFinishReasonError": FilteredReplyError,
+    "httpx.ConnectTimeout": JudgeUnreachableError,
+    "httpx.TimeoutException": JudgeTimeoutError,
+    "httpx.UnsupportedProtocol": JudgeRequestError,
+    "httpx.TransportError": JudgeUnreachableError,
+    "httpx.DecodingError": JudgeUnavailableError,
+    "httpx.TooManyRedirects": JudgeRequestError,
+    "httpx.HTTPError": JudgeRequestError,
+    "httpx.InvalidURL": JudgeRequestError,
+    "langchain_core.ModelTimeoutError": JudgeTimeoutError,
+    "langchain_core.ModelConnectionError": JudgeUnreachableError,
+    "langchain_core.ModelRateLimitError": JudgeRateLimitError,
+    "langchain_core.ModelAPIError": JudgeUnavailableError,
+    "langchain_core.ModelAuthenticationError": JudgeAuthError,
+    "langchain_core.ModelPermissionDeniedError": JudgeAuthError,
+    "langchain_core.ModelRefusalError": FilteredReplyError,
+    "langchain_core.ModelError": JudgeRequestError,
+    "langchain_core.OutputParserException": UnreadableReplyError,
+    "instructor.IncompleteOutputException": TruncatedReplyError,
+    "instructor.ResponseParsingError": UnreadableReplyError,
+    "instructor.ValidationError": UnreadableReplyError,
+    "instructor.AsyncValidationError": UnreadableReplyError,
+    "instructor.InstructorRetryException": UnreadableReplyError,
+    "instructor.ProviderError": JudgeRequestError,
+    "anthropic.APITimeoutError": JudgeTimeoutError,
+    "anthropic.APIConnectionError": JudgeUnreachableError,
+    "anthropic.APIError": JudgeRequestError,
+    "groq.APITimeoutError": JudgeTimeoutError,
+    "groq.APIConnectionError": JudgeUnreachableError,
+    "groq.APIError": JudgeRequestError,
+    "google.APIError": JudgeRequestError,
+    "ollama.ResponseError": JudgeRequestError,
+    "builtins.TimeoutError": JudgeTimeoutError,
+    "builtins.ConnectionError": JudgeUnreachableError,
 }
-"""First match wins, so a class stands before its bases."""
+"""Package and class -> our class. The most derived class that is named here decides."""
 
-QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+NOT_OF_THE_SERVICE = frozenset((
+    "openai.OpenAIError", "openai.InvalidWebhookSignatureError",
+    "openai.WebSocketQueueFullError", "openai._AmbiguousModuleClientUsageError",
+    "httpx.CookieConflict", "httpx.StreamError",
+    "langchain_core.LangChainException", "langchain_core.TracerException",
+    "instructor.InstructorError", "instructor.ClientError", "instructor.ConfigurationError",
+    "instructor.ModeError", "instructor.MultimodalError",
+))  # fmt: skip
+"""Mistakes in how a client is used: they are raised as they are. Their derived classes may
+stand in the table."""
+
+ROOTS = {
+    "openai": "APIError",
+    "httpx": "HTTPError",
+    "httpx2": "HTTPError",
+    "langchain_core.exceptions": "ModelError",
+    "anthropic": "APIError",
+    "groq": "APIError",
+    "google.genai.errors": "APIError",
+    "ollama": "ResponseError",
+}
+"""Base classes by which client packages tell of the service, looked up where they are loaded."""
+
+SAME = {"httpx2": "httpx"}
+"""Packages with the classes of another."""
+
+QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+SAID = 300
+"""Characters of a foreign message that are kept."""
 
 
-def translate(error: Exception, endpoint: str) -> JudgeError:
-    """Our error for one of the openai package's; the text is one line with the endpoint."""
-    cls = next(ours for theirs, ours in TABLE.items() if isinstance(error, theirs))
-    status, code, wait = None, None, None
-    if isinstance(error, openai.APIStatusError):
-        status, code = error.status_code, error.code
-        wait = retry_after(error.response.headers)
-        if status in (408, 409) or status >= 500:
-            cls = JudgeUnavailableError
-    if cls is JudgeRateLimitError and code in QUOTA_CODES:
+def ours_for(error: BaseException) -> type[EvaluatorError] | None:
+    """Our class for a foreign error, by its classes alone; None: it is not of a service.
+
+    >>> ours_for(ConnectionResetError()).__name__, ours_for(KeyError())
+    ('JudgeUnreachableError', None)
+    """
+    for each in type(error).__mro__:
+        name = named(each)
+        if name in NOT_OF_THE_SERVICE:
+            return None
+        if name in TABLE:
+            return TABLE[name]
+    return None
+
+
+def named(cls: type) -> str:
+    """A class by its package and name, as in the table."""
+    package = cls.__module__.split(".")[0]
+    return f"{SAME.get(package, package)}.{cls.__name__}"
+
+
+def service_errors() -> tuple[type[Exception], ...]:
+    """Classes of errors that tell of the service, of all client packages loaded so far."""
+    found = (getattr(sys.modules.get(module), name, None) for module, name in ROOTS.items())
+    return (TimeoutError, ConnectionError, *(each for each in found if isinstance(each, type)))
+
+
+def translate(
+    error: BaseException, endpoint: str, secrets: Collection[str | None] = ()
+) -> JudgeError:
+    """Our error for a client package's; its text is one line with the endpoint.
+
+    ``__cause__`` is the original, except where its text held a key: it would show it.
+
+    Args:
+        error: what the client raised.
+        endpoint: where it was sent.
+        secrets: keys that must not be shown.
+    """
+    status = status_of(error)
+    cls = by_status(status) if status else ours_for(error)
+    if cls is None or not issubclass(cls, JudgeError):
+        cls = JudgeRequestError
+    if cls is JudgeTimeoutError and _never_connected(error):
+        cls = JudgeUnreachableError
+    if _quota(error, status):
         cls = JudgeQuotaError
-    said = str(getattr(error, "message", "") or error)
-    if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
+    raw = _said(error)
+    said = redact(raw, secrets)
+    prefix = f"{endpoint}: HTTP {status}" if status else endpoint
+    found = cls(
+        f"{prefix}: {said[:SAID] or type(error).__name__}{_hint(status, endpoint)}",
+        status=status,
+        retry_after=retry_after(_headers(error)),
+    )
+    found.__cause__ = error if said == raw else None
+    return found
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """The HTTP status that a client package's error tells of."""
+    own = (getattr(error, "status_code", None), getattr(error, "code", None))
+    found = (*own, getattr(getattr(error, "response", None), "status_code", None))
+    return next((each for each in found if isinstance(each, int) and each >= 400), None)
+
+
+def by_status(status: int) -> type[JudgeError]:
+    """The class of error for an HTTP status of 400 and above.
+
+    >>> by_status(529).__name__
+    'JudgeUnavailableError'
+    """
+    if status in (401, 403):
+        return JudgeAuthError
+    if status == 402:
+        return JudgeQuotaError
+    if status == 429:
+        return JudgeRateLimitError
+    if status in (408, 409) or status >= 500:
+        return JudgeUnavailableError
+    return JudgeRequestError
+
+
+def _said(error: BaseException) -> str:
+    message = getattr(error, "message", None)
+    said = message if isinstance(message, str) and message else str(error)
+    if error.__cause__ is not None and named(type(error)).endswith(".APIConnectionError"):
         said = f"{said} ({error.__cause__})"  # "Connection error." alone does not help
-    said = " ".join(said.split())[:300]
-    what = f"{endpoint}: HTTP {status}: {said}" if status else f"{endpoint}: {said}"
-    return cls(what, status=status, retry_after=wait)
+    return " ".join(said.split())
+
+
+def _headers(error: BaseException) -> Mapping[str, str]:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return headers if isinstance(headers, Mapping) else {}
+
+
+def _quota(error: BaseException, status: int | None) -> bool:
+    """No money left, which some services tell with the status of "too many requests"."""
+    if status not in (402, 403, 429):
+        return False
+    told = (getattr(error, "code", None), getattr(error, "type", None), _said(error))
+    return status == 402 or any(word in str(each) for each in told for word in QUOTA)
+
+
+def _never_connected(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if named(type(cause)) == "httpx.ConnectTimeout":
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def _hint(status: int | None, endpoint: str) -> str:
+    if status != 404 or "://" not in endpoint:
+        return ""
+    whole = endpoint.rstrip("/").endswith("/v1")
+    return " (is the model's name right?)" if whole else " (does the address end in /v1?)"
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -66,19 +239,24 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     >>> retry_after({"retry-after": "soon"}) is None
     True
     """
-    try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        pass
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
     value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+    seconds = _number(value)
+    if value is None or seconds is not None:
+        return seconds
     try:
         date = email.utils.parsedate_to_datetime(value)
     except ValueError:
         return None
     return max(0.0, date.timestamp() - (time.time() if now is None else now))
+
+
+def _number(value: Any) -> float | None:
+    """Not below 0; None for what is no finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, number) if number - number == 0 else None

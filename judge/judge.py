@@ -8,27 +8,34 @@ judge = Judge.of(ChatOpenAI(model="gpt-4.1-mini"))             # whatever ragas.
 
 from __future__ import annotations
 
-import asyncio
-import weakref
+import copy
+import math
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from os import PathLike
 from typing import Any, TypeVar
 
+from .budget import Budget
+from .cache import Cache
 from .embedders import Embedder, adopt_embedder
 from .errors import SetupError
 from .items import Answers, Call, Question, ask_items
+from .limits import Limits
+from .line import Line
 from .openai_transport import OpenAITransport
 from .recorded_vectors import recorded
 from .recordings import RecordingMode, Recordings
-from .retry import RetryPolicy, send_with_retry
-from .types import Reply, Request, Transport
+from .retry import RetryPolicy
+from .spans import embedding_span
+from .types import Reply, Request, Transport, Usage
+from .watching import watched
 
 T = TypeVar("T")
-DEFAULT_CONCURRENCY = 8
 DEFAULT_REASKS = 3
 OWN = {"model", "messages", "stream", "response_format", "n"}
 """Parameters that are never the caller's."""
+OF_CLIENT = {"api_key", "extra_headers", "extra_query", "timeout"}
+"""Arguments that belong to the client: as sampling parameters they would be recorded."""
 
 
 class Judge:
@@ -45,12 +52,16 @@ class Judge:
         max_tokens: length limit of one reply; None sends none.
         seed: sent when set.
         extra: further sampling parameters, sent as they are (also those the SDK does not know).
-        concurrency: calls under way at once.
+        concurrency: calls under way at once, at most. None: found out, from a few upwards, by
+            following the service's refusals.
+        rpm, tpm: requests and tokens a minute, at most.
         max_reasks: further questions when a reply is unusable or incomplete.
         retry: how often and how long one request is tried.
+        cache: a ``Cache`` or the path of its file: what was answered once is never paid again.
+        budget: a limit in tokens or money.
 
     Raises:
-        SetupError: the settings exclude each other, or no model is named.
+        SetupError: the settings exclude each other, make no sense, or no model is named.
 
     >>> import asyncio
     >>> from ragas_judge.judge import Judge, ScriptedTransport
@@ -73,20 +84,23 @@ class Judge:
         max_tokens: int | None = None,
         seed: int | None = None,
         extra: Mapping[str, Any] | None = None,
-        concurrency: int = DEFAULT_CONCURRENCY,
+        concurrency: int | None = None,
+        rpm: float | None = None,
+        tpm: float | None = None,
         max_reasks: int = DEFAULT_REASKS,
         retry: RetryPolicy | None = None,
+        cache: Cache | str | PathLike[str] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         """Bind everything; nothing is connected yet."""
         if not model:
             raise SetupError("a judge needs the name of a model")
         if transport is not None and (base_url or api_key or client is not None):
             raise SetupError("give a transport, or base_url / api_key / client, not both")
-        if concurrency < 1 or max_reasks < 0:
-            raise SetupError("concurrency must be at least 1 and max_reasks at least 0")
-        taken = sorted(OWN & set(extra or {}))
-        if taken:
-            raise SetupError(f"extra= cannot hold {', '.join(taken)}: the judge sets them itself")
+        _check_numbers(temperature, max_tokens, max_reasks)
+        _check_extra(extra or {})
+        if budget is not None:
+            budget.check(model)
         live = transport or OpenAITransport(base_url=base_url, api_key=api_key, client=client)
         sampling = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         self._model = model
@@ -95,14 +109,17 @@ class Judge:
             **(extra or {}),
         }
         self._live = live
-        self._transport = recordings.wrap(live) if recordings else live
         self._recordings = recordings
         self._embedder = None if embeddings is None else self.recorded(adopt_embedder(embeddings))
         self._max_reasks = max_reasks
-        self._retry = retry or RetryPolicy()
-        self._concurrency = concurrency
-        self._gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            weakref.WeakKeyDictionary()
+        self._line = Line(
+            transport=recordings.wrap(live, self._sampling) if recordings else live,
+            live=live,
+            model=model,
+            retry=retry or RetryPolicy(),
+            limits=Limits(concurrency, rpm, tpm),
+            cache=cache if cache is None or isinstance(cache, Cache) else Cache(cache),
+            budget=budget,
         )
 
     @classmethod
@@ -120,6 +137,8 @@ class Judge:
         """
         if isinstance(llm, Judge):
             return llm
+        if isinstance(inner := getattr(llm, "judge", None), Judge):  # what as_ragas_llm made
+            return inner
         from .adopt import adopt
 
         model, transport, sampling = adopt(llm)
@@ -155,7 +174,7 @@ class Judge:
     @property
     def endpoint(self) -> str:
         """Where requests go."""
-        return self._transport.endpoint
+        return self._line.transport.endpoint
 
     @property
     def sampling(self) -> Mapping[str, Any]:
@@ -163,9 +182,37 @@ class Judge:
         return dict(self._sampling)
 
     @property
-    def concurrency(self) -> int:
-        """Calls under way at once, at most."""
-        return self._concurrency
+    def limits(self) -> Limits:
+        """The limits set at construction."""
+        return self._line.limits
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """How often and how long one request is tried."""
+        return self._line.retry
+
+    @property
+    def cache(self) -> Cache | None:
+        """The cache, or None."""
+        return self._line.cache
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget, or None."""
+        return self._line.budget
+
+    @property
+    def is_replay(self) -> bool:
+        """Does it answer from recordings alone?"""
+        return self._recordings is not None and self._recordings.mode is RecordingMode.REPLAY
+
+    def completed(self, *, cache: Cache | None = None, budget: Budget | None = None) -> Judge:
+        """The same judge with a cache or a budget, where it has none of its own."""
+        judge = copy.copy(self)
+        judge._line = replace(self._line, cache=self.cache or cache, budget=self.budget or budget)
+        if budget is not None and self.budget is None:
+            budget.check(self.model)
+        return judge
 
     @property
     def embedder(self) -> Embedder | None:
@@ -185,16 +232,9 @@ class Judge:
         """Name model and endpoint; no key is shown."""
         return f"Judge({self._model!r}, endpoint={self.endpoint!r})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without gates: they belong to event loops of this process."""
-        return {**self.__dict__, "_gates": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _gates=weakref.WeakKeyDictionary())
-
     def check(self) -> None:
         """Raise ``SetupError`` now if the first call could only fail (no key)."""
-        if self._recordings and self._recordings.mode is RecordingMode.REPLAY:
+        if self.is_replay:
             return
         if isinstance(self._live, OpenAITransport):
             self._live.check()
@@ -213,56 +253,120 @@ class Judge:
         chat = tuple(Message(*message) for message in messages)
         return Request(self._model, chat, schema, self.sampling, repetition=repetition, **more)
 
-    async def ask(self, request: Request) -> tuple[Reply, int]:
-        """Send a request, with retries; the reply and the number of tries.
+    async def ask(self, request: Request, *, deadline: float | None = None) -> tuple[Reply, int]:
+        """The reply to a request, and the number of tries: 0 when it was in the cache.
+
+        Args:
+            request: what to ask.
+            deadline: moment on ``time.monotonic`` after which no further try is begun.
 
         Raises:
             JudgeError: the service did not answer.
             RecordingError: in replay, there is no recording.
+            BudgetError: the call could exceed the budget; it was not made.
+            CacheError: the cache cannot be read or written.
         """
-        async with self._gate():
-            return await send_with_retry(self._transport, request, self._retry)
+        with watched(request, self.endpoint) as done:
+            reply, tries = await self._line.ask(request, deadline)
+            done(reply, tries)
+            return reply, tries
+
+    async def embed(
+        self, embedder: Embedder, texts: Sequence[str], *, deadline: float | None = None
+    ) -> tuple[list[list[float]], Usage | None]:
+        """One vector a text, with this judge's cache, retries and budget.
+
+        Returns:
+            The vectors in order, and the tokens they took: None when nobody had to be asked.
+
+        Raises:
+            EmbeddingError: the vectors cannot be compared.
+            JudgeError, BudgetError, CacheError: as for ``ask``.
+        """
+        with embedding_span(embedder.name, str(getattr(embedder, "endpoint", ""))) as done:
+            vectors, usage = await self._line.embed(embedder, texts, deadline)
+            done(usage or Usage())
+            return vectors, usage
+
+    def as_ragas_llm(self) -> Any:
+        """This judge as ragas' ``BaseRagasLLM``, for ragas' own metrics."""
+        from .as_ragas import ragas_llm
+
+        return ragas_llm(self)
+
+    def as_ragas_embeddings(self, embeddings: Any = None) -> Any:
+        """An embedder as ragas' ``BaseRagasEmbeddings``, recorded and cached as by this judge.
+
+        Args:
+            embeddings: see ``adopt_embedder``; the judge's own when None, else the embedded one.
+        """
+        from .as_ragas import ragas_embeddings
+
+        return ragas_embeddings(self, embeddings)
 
     async def ask_items(
-        self, question: Question[T], answers: Answers[T] | None = None
+        self,
+        question: Question[T],
+        answers: Answers[T] | None = None,
+        *,
+        deadline: float | None = None,
     ) -> Answers[T]:
         """Ask about numbered items until each has exactly one answer.
 
         Args:
             question: the prompt and its items.
             answers: where to put them; also holds the calls made before an error.
+            deadline: as for ``ask``.
 
         Raises:
             ReplyError: the model's replies stay unusable or incomplete.
-            JudgeError, RecordingError: as for ``ask``.
+            JudgeError, RecordingError, BudgetError, CacheError: as for ``ask``.
         """
-        into = Answers() if answers is None else answers
-        return await ask_items(question, self._once, self._max_reasks, into)
 
-    async def _once(
-        self, question: Question[Any], ids: Sequence[str], note: str, reask: int
-    ) -> Call:
+        async def once(question: Question[Any], ids: Sequence[str], note: str, reask: int) -> Call:
+            request = self._item_request(question, ids, note)
+            reply, attempts = await self.ask(request, deadline=deadline)
+            return Call(question.prompt.ref, request.key(), reply, attempts, reask)
+
+        into = Answers() if answers is None else answers
+        return await ask_items(question, once, self._max_reasks, into)
+
+    def _item_request(self, question: Question[Any], ids: Sequence[str], note: str) -> Request:
         prompt = question.prompt
         items = {item_id: question.items[item_id] for item_id in ids}
         messages = list(prompt.messages({**question.shared, "items": items}))
         if note:
             role, content = messages[-1]
             messages[-1] = type(messages[-1])(role, f"{content}\n\n{note}")
-        request = self.request(
+        return self.request(
             messages,
             schema=prompt.schema(ids),
             repetition=question.repetition,
             prompt=prompt.ref,
         )
-        reply, attempts = await self.ask(request)
-        return Call(prompt.ref, request.key(), reply, attempts, reask)
-
-    def _gate(self) -> AbstractAsyncContextManager[Any]:
-        """Limits the calls under way; one gate an event loop."""
-        loop = asyncio.get_running_loop()
-        return self._gates.setdefault(loop, asyncio.Semaphore(self._concurrency))
 
     async def aclose(self) -> None:
         """Close the connections opened on the running event loop."""
         if isinstance(self._live, OpenAITransport):
             await self._live.aclose()
+
+
+def _check_numbers(temperature: float | None, max_tokens: int | None, max_reasks: int) -> None:
+    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
+        raise SetupError(f"temperature is a number of at least 0, not {temperature!r}")
+    if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
+        raise SetupError(f"max_tokens is a whole number of at least 1, not {max_tokens!r}")
+    if not isinstance(max_reasks, int) or max_reasks < 0:
+        raise SetupError(f"max_reasks is a whole number of at least 0, not {max_reasks!r}")
+
+
+def _check_extra(extra: Mapping[str, Any]) -> None:
+    taken = sorted(OWN & set(extra))
+    if taken:
+        raise SetupError(f"extra= cannot hold {', '.join(taken)}: the judge sets them itself")
+    hidden = sorted(OF_CLIENT & set(extra))
+    if hidden:
+        raise SetupError(
+            f"extra= cannot hold {', '.join(hidden)}: it would be recorded; pass a client= that"
+            " carries it"
+        )

@@ -11,16 +11,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._openai_params import RUNGS, Learnt
-from .errors import (
-    JudgeAuthError,
-    JudgeError,
-    JudgeRateLimitError,
-    JudgeRequestError,
-    JudgeTimeoutError,
-    JudgeUnavailableError,
-    JudgeUnreachableError,
-)
+from ._openai_clients import public_url
+from ._openai_params import RUNGS, learnt_for
+from ._secrets import keys_of
+from .errors import JudgeError
+from .foreign_errors import service_errors, translate
 from .openai_transport import STALE_LIMIT, completion_reply, from_ended_loop, reply_state
 from .types import Reply, ReplyState, Request, Usage
 
@@ -36,34 +31,6 @@ OURS = frozenset(("model", "messages", "stream", "stream_options", "n", "respons
 FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finishReason")
 FINISH_WORDS = {"max_output_tokens": "length"}
 """Words that ``reply_state`` does not know: OpenAI's Responses API."""
-
-ERRORS = {
-    "openai": "APIError",
-    "httpx": "HTTPError",
-    "httpx2": "HTTPError",
-    "langchain_core.exceptions": "ModelError",
-    "anthropic": "APIError",
-    "groq": "APIError",
-    "google.genai.errors": "APIError",
-    "ollama": "ResponseError",
-}
-"""Base classes by which client packages tell of the service, looked up where they are loaded."""
-
-BY_CLASS: Mapping[str, type[JudgeError]] = {
-    "ModelTimeoutError": JudgeTimeoutError,
-    "ModelConnectionError": JudgeUnreachableError,
-    "ModelRateLimitError": JudgeRateLimitError,
-    "ModelAPIError": JudgeUnavailableError,
-    "ModelAuthenticationError": JudgeAuthError,
-    "ModelPermissionDeniedError": JudgeAuthError,
-    "APITimeoutError": JudgeTimeoutError,
-    "APIConnectionError": JudgeUnreachableError,
-    "TimeoutException": JudgeTimeoutError,
-    "TransportError": JudgeUnreachableError,
-    "TimeoutError": JudgeTimeoutError,
-    "ConnectionError": JudgeUnreachableError,
-}
-"""For errors without an HTTP status: the most derived class that is named here decides."""
 
 
 class LangChainTransport:
@@ -83,9 +50,11 @@ class LangChainTransport:
         self._model = _bare_copy(model, self._sampling) if self._is_openai else model
         # Votes repeat a question on purpose; a LangChain cache would answer from memory.
         self._uncached = self._model.model_copy(update={"cache": False})
-        self._learnt = Learnt()
-        url = getattr(getattr(model, "root_async_client", None), "base_url", None)
-        self.endpoint = str(url or f"LangChain {type(model).__name__}")
+        client = getattr(model, "root_async_client", None)
+        url = getattr(client, "base_url", None)
+        self._keys = keys_of(client)
+        self.endpoint = public_url(str(url)) if url else f"LangChain {type(model).__name__}"
+        self._learnt = learnt_for(self.endpoint, str(getattr(model, "model_name", "")), {})
 
     async def send(self, request: Request) -> Reply:
         """Send one request once; a refused parameter is left out and the request sent anew."""
@@ -102,7 +71,8 @@ class LangChainTransport:
                 # Another call may have learnt the same while this one was under way.
                 moved = self._params(request) != params
                 if not moved and not self._learnt.learn(error.message, error.param, params):
-                    raise tell(error, self.endpoint) from error
+                    told = self._told(error)
+                    raise told from told.__cause__
             except _may_hold_a_reply() as error:
                 if from_ended_loop(error) and stale < STALE_LIMIT:
                     stale += 1
@@ -139,8 +109,21 @@ class LangChainTransport:
         if filtered or (isinstance(error, ValueError) and "content filter" in str(error)):
             return Reply("", ReplyState.FILTERED, "content_filter", rung=rung, dropped=dropped)
         if isinstance(error, service_errors()):
-            raise tell(error, self.endpoint) from error
+            told = self._told(error)
+            raise told from told.__cause__
         raise error
+
+    def _told(self, error: Exception) -> JudgeError:
+        return translate(error, self.endpoint, self._keys)
+
+    @property
+    def account(self) -> int:
+        """Tells this key's account from others in this process."""
+        return hash(tuple(self._keys))
+
+    def __repr__(self) -> str:
+        """Name the endpoint; no key is shown."""
+        return f"LangChainTransport({self.endpoint!r})"
 
 
 def _may_hold_a_reply() -> tuple[type[Exception], ...]:
@@ -235,47 +218,3 @@ def loaded(module: str, name: str) -> type[Any] | None:
     """A class, if its module has been imported: no object can be of it otherwise."""
     found = getattr(sys.modules.get(module), name, None)
     return found if isinstance(found, type) else None
-
-
-def service_errors() -> tuple[type[Exception], ...]:
-    """Classes of errors that tell of the service, of all client packages loaded so far."""
-    known = (loaded(module, name) for module, name in ERRORS.items())
-    return (TimeoutError, ConnectionError, *(each for each in known if each is not None))
-
-
-def tell(error: BaseException, endpoint: str) -> JudgeError:
-    """Our error for a client package's: by HTTP status where there is one, else by class."""
-    import openai
-
-    from ._openai_errors import retry_after, translate
-
-    if isinstance(error, openai.APIError):
-        return translate(error, endpoint)
-    status = status_of(error)
-    names = (each.__name__ for each in type(error).__mro__)
-    by_class = next((BY_CLASS[name] for name in names if name in BY_CLASS), JudgeRequestError)
-    said = " ".join(str(error).split())[:300] or type(error).__name__
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    return (by_status(status) if status else by_class)(
-        f"{endpoint}: HTTP {status}: {said}" if status else f"{endpoint}: {said}",
-        status=status,
-        retry_after=retry_after(headers) if isinstance(headers, Mapping) else None,
-    )
-
-
-def status_of(error: BaseException | None) -> int | None:
-    """The HTTP status that a client package's error tells of."""
-    own = (getattr(error, "status_code", None), getattr(error, "code", None))
-    found = (*own, getattr(getattr(error, "response", None), "status_code", None))
-    return next((each for each in found if isinstance(each, int) and each >= 400), None)
-
-
-def by_status(status: int) -> type[JudgeError]:
-    """The class of error for an HTTP status of 400 and above."""
-    if status in (401, 403):
-        return JudgeAuthError
-    if status == 429:
-        return JudgeRateLimitError
-    if status in (408, 409) or status >= 500:
-        return JudgeUnavailableError
-    return JudgeRequestError

@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+HELD_UP: ContextVar[bool] = ContextVar("HELD_UP", default=False)
+"""Does an event loop stand still until this work is done? Then it must wait for nobody: those
+ahead of it may be on that very loop."""
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -20,5 +25,10 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
+
+    def run() -> T:
+        HELD_UP.set(True)
+        return asyncio.run(coroutine)
+
     with ThreadPoolExecutor(1, thread_name_prefix="ragas-judge") as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+        return pool.submit(copy_context().run, run).result()

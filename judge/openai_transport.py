@@ -6,15 +6,16 @@ attribute of a client handed in is ever written.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import weakref
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
-from ._openai_params import RUNGS, Learnt
-from .errors import JudgeError, JudgeUnavailableError, SetupError
+from ._openai_clients import Clients, public_url
+from ._openai_params import RUNGS, Learnt, learnt_for
+from ._secrets import account_of, keys_of
+from .errors import JudgeError, JudgeUnavailableError
+from .foreign_errors import translate
+from .retry import ATTEMPT_SECONDS
+from .threads import in_thread
 from .types import Reply, ReplyState, Request, Usage
 
 if TYPE_CHECKING:
@@ -68,34 +69,22 @@ class OpenAITransport:
         self, *, base_url: str | None = None, api_key: str | None = None, client: Any = None
     ) -> None:
         """Nothing is connected yet."""
-        self._settings = {"base_url": base_url, "api_key": api_key}
+        self._clients = Clients(base_url=base_url, api_key=api_key)
         self._client = None if client is None else client.with_options(max_retries=0)
-        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._learnt: defaultdict[str, Learnt] = defaultdict(Learnt)
-        url = str(client.base_url) if client is not None else base_url or _default_url()
-        self.endpoint = public_url(url)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without connections: they belong to this process."""
-        return {**self.__dict__, "_by_loop": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _by_loop=weakref.WeakKeyDictionary())
+        self._own: dict[str, Learnt] = {}
+        given = client is not None
+        self.endpoint = public_url(str(client.base_url)) if given else self._clients.endpoint
 
     def check(self) -> None:
         """Raise ``SetupError`` now when no client can be made (no key)."""
         if self._client is None:
-            _new_client(self._settings)
+            self._clients.new()
 
     async def send(self, request: Request) -> Reply:
         """Send one request once; a refused parameter is left out and the request sent anew."""
         import openai
 
-        from ._openai_errors import translate
-
-        learnt = self._learnt[request.model]
+        learnt = learnt_for(self.endpoint, request.model, self._own)
         while True:
             rung, dropped = RUNGS[learnt.rung], tuple(sorted(learnt.dropped))
             params = learnt.apply(request.sampling, request.schema)
@@ -106,15 +95,29 @@ class OpenAITransport:
                 # Another call may have learnt the same while this one was under way.
                 moved = learnt.apply(request.sampling, request.schema) != params
                 if not moved and not learnt.learn(error.message, error.param, params):
-                    raise translate(error, self.endpoint) from error
+                    told = self._told(error)
+                    raise told from told.__cause__
             except openai.OpenAIError as error:
-                raise translate(error, self.endpoint) from error
+                told = self._told(error)
+                raise told from told.__cause__
             except ValueError as error:
                 said = f"{self.endpoint}: the reply is not the JSON of a chat completion: {error}"
                 raise JudgeUnavailableError(said) from error
             else:
                 rung = rung if request.schema else "text"
                 return completion_reply(completion, rung, dropped, self.endpoint)
+
+    def _told(self, error: Exception) -> JudgeError:
+        return translate(error, self.endpoint, keys_of(self._client_here()))
+
+    @property
+    def account(self) -> int:
+        """Tells this key's account from others in this process."""
+        return self._clients.account if self._client is None else account_of(self._client)
+
+    def __repr__(self) -> str:
+        """Name the endpoint; no key is shown."""
+        return f"OpenAITransport({self.endpoint!r})"
 
     async def _create(self, **arguments: Any) -> Any:
         import openai
@@ -127,7 +130,10 @@ class OpenAITransport:
         if body:
             arguments["extra_body"] = {**arguments.get("extra_body", {}), **body}
         if not isinstance(client, openai.AsyncOpenAI):
-            return await asyncio.to_thread(create, **arguments)
+            seconds = ATTEMPT_SECONDS.get()
+            if seconds is not None:  # so that the thread ends, too
+                arguments["timeout"] = max(seconds, 0.001)
+            return await in_thread(create, **arguments)
         for _ in range(STALE_LIMIT):
             try:
                 return await create(**arguments)
@@ -137,57 +143,17 @@ class OpenAITransport:
         return await create(**arguments)
 
     def _client_here(self) -> Any:
-        """The caller's client, or one of our own for this event loop.
-
-        Connections cannot outlive the loop they were opened on.
-        """
-        if self._client is not None:
-            return self._client
-        loop = asyncio.get_running_loop()
-        if loop not in self._by_loop:
-            self._by_loop[loop] = _new_client(self._settings)
-        return self._by_loop[loop]
+        """The caller's client, or one of our own for this event loop."""
+        return self._clients.here() if self._client is None else self._client
 
     async def aclose(self) -> None:
         """Close the connections opened on the running loop."""
-        client = self._by_loop.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
-
-
-def _new_client(settings: Mapping[str, str | None]) -> Any:
-    import openai
-
-    try:
-        client = openai.AsyncOpenAI(max_retries=0, **settings)  # type: ignore[arg-type]
-        client.api_key.encode("ascii")
-        return client
-    except UnicodeEncodeError as error:
-        raise SetupError("the API key holds a character that no key can hold") from error
-    except openai.OpenAIError as error:
-        message = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
-        raise SetupError(message) from error
+        await self._clients.aclose()
 
 
 def _joined(parts: Any) -> str:
     """The text of a content that came in parts."""
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
-
-
-def public_url(url: str) -> str:
-    """A URL fit to be shown and stored: without user, password, query and fragment.
-
-    >>> public_url("https://me:secret@judge.test:8000/v1?api_key=abc")
-    'https://judge.test:8000/v1'
-    """
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _default_url() -> str:
-    import os
-
-    return os.environ.get("OPENAI_BASE_URL") or "OpenAI"
 
 
 def completion_reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) -> Reply:

@@ -6,7 +6,6 @@ is tried by one policy only: ours.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 from dataclasses import replace
@@ -15,15 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._openai_params import Learnt
 from .errors import SetupError
-from .langchain_transport import (
-    prompt_value,
-    result_reply,
-    service_errors,
-    status_of,
-    tell,
-    usage_of,
-)
+from .foreign_errors import service_errors, status_of, translate
+from .langchain_transport import prompt_value, result_reply, usage_of
 from .openai_transport import reply_state
+from .threads import in_thread
 from .types import Reply, ReplyState, Request
 
 if TYPE_CHECKING:
@@ -61,7 +55,8 @@ class RagasTransport:
         try:
             result = await generate(prompt_value(request.messages), n=1, temperature=temperature)
         except service_errors() as error:
-            raise tell(error, self.endpoint) from error
+            told = translate(error, self.endpoint)
+            raise told from told.__cause__
         reply = result_reply(result, self.endpoint, dropped=dropped)
         if reply.finish is None and reply.text and not self._llm.is_finished(result):
             return replace(reply, state=ReplyState.LENGTH)
@@ -110,7 +105,8 @@ class RagasStructuredTransport:
                     return raw_reply(completion, rung, dropped)
                 # Another call may have learnt the same while this one was under way.
                 if self._params(request) == params and not self._refused(error, params):
-                    raise self._told(error) from error
+                    told = self._told(error)
+                    raise told from told.__cause__
             else:
                 reply = raw_reply(getattr(value, "_raw_response", None), rung, dropped)
                 text = value.model_dump_json(by_alias=True)
@@ -136,7 +132,7 @@ class RagasStructuredTransport:
                 llm.system_prompt, messages = messages[0].content, messages[1:]
         if getattr(llm, "is_async", True):
             return await llm.agenerate(flat(messages), model)
-        return await asyncio.to_thread(llm.generate, flat(messages), model)
+        return await in_thread(llm.generate, flat(messages), model)
 
     def _refused(self, error: BaseException, params: Mapping[str, Any]) -> bool:
         """Was one of the parameters refused, by the service or by its client's signature?"""
@@ -148,7 +144,7 @@ class RagasStructuredTransport:
     def _told(self, error: BaseException) -> BaseException:
         cause = _cause(error)
         known = isinstance(cause, service_errors()) or status_of(cause) is not None
-        return tell(cause, self.endpoint) if known else error
+        return translate(cause, self.endpoint) if known else error
 
 
 def _failures() -> tuple[type[Exception], ...]:

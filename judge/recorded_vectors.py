@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from .embedders import EmbeddedE5, Embedder, checked
+from .embedders import EmbeddedE5, Embedder, checked, embed_counted
 from .errors import RecordingMissingError, SetupError
 from .recordings import FORMAT, RecordingMode, Recordings, read_entry, write_entry
 
@@ -23,9 +23,22 @@ class RecordedEmbedder:
     def __init__(self, recordings: Recordings, live: Embedder) -> None:
         """Record, or replay instead of, ``live``."""
         self.name, self._recordings, self._live = live.name, recordings, live
+        self.endpoint = str(getattr(live, "endpoint", ""))
+
+    @property
+    def is_replay(self) -> bool:
+        """Does it answer from recordings alone?"""
+        return self._recordings.mode is RecordingMode.REPLAY
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of ``embed_counted``."""
+        return (await self.embed_counted(texts))[0]
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[list[list[float]], int | None]:
         """The recorded vectors where the mode allows, else fresh ones that are then recorded.
+
+        Returns:
+            The vectors, and the tokens they took: 0 when they were recorded, None: not known.
 
         Raises:
             RecordingMissingError: in replay, these texts were not recorded.
@@ -33,17 +46,17 @@ class RecordedEmbedder:
         file, mode = self._file(texts), self._recordings.mode
         if mode in (RecordingMode.REPLAY, RecordingMode.MISSING) and file.is_file():
             self._recordings.mark_used(file)
-            return checked(read_entry(file)["vectors"], len(texts), self.name)
+            return checked(read_entry(file)["vectors"], len(texts), self.name), 0
         if mode is RecordingMode.REPLAY:
             raise RecordingMissingError(
                 f"{self._recordings.path}: no recorded vectors {file.name} of {self.name} for"
                 f" {len(texts)} texts; run again with mode 'missing' to record them"
             )
-        vectors = await self._live.embed(texts)
+        vectors, tokens = await embed_counted(self._live, texts)
         entry = {"format": FORMAT, "embedder": self.name, "texts": list(texts), "vectors": vectors}
         write_entry(file, entry)
         self._recordings.mark_used(file)
-        return vectors
+        return vectors, tokens
 
     def _file(self, texts: Sequence[str]) -> Path:
         text = json.dumps([self.name, list(texts)], ensure_ascii=False)

@@ -80,13 +80,19 @@ class Recordings:
         self.header = {"format": FORMAT, **self.header, **facts}
         write_entry(self.path / "recordings.json", self.header)
 
-    def wrap(self, live: Transport | None) -> Transport:
-        """The transport that stands in for ``live`` in this mode."""
+    def wrap(self, live: Transport | None, sampling: Mapping[str, Any] | None = None) -> Transport:
+        """The transport that stands in for ``live`` in this mode.
+
+        Args:
+            live: what asks the model.
+            sampling: the judge's own parameters, for the folder's header; single requests may
+                have others. None: those of each request.
+        """
         if self.mode is RecordingMode.REPLAY:
             return ReplayTransport(self)
         if live is None:
             raise SetupError(f"recordings mode {self.mode} needs a judge to ask")
-        return live if self.mode is RecordingMode.OFF else RecordTransport(self, live)
+        return live if self.mode is RecordingMode.OFF else RecordTransport(self, live, sampling)
 
     def file(self, request: Request) -> Path:
         """Where this request's reply is, or would be, recorded."""
@@ -107,17 +113,15 @@ class Recordings:
         if entry.get("key") != request.key():
             raise RecordingFormatError(f"{file}: not the reply to this request; delete it")
         try:
-            reply = dict(entry["reply"])
-            reply["state"] = ReplyState(reply["state"])
-            reply["usage"] = Usage(**reply["usage"])
-            reply["dropped"] = tuple(reply["dropped"])
-            return Reply(**reply)
+            return reply_of(entry["reply"])
         except (KeyError, TypeError, ValueError) as error:
             raise RecordingFormatError(f"{file}: not a recorded reply: {error!r}") from error
 
-    def save(self, request: Request, reply: Reply) -> None:
-        """Record a reply: written whole or not at all."""
-        self._check_header(request)
+    def save(
+        self, request: Request, reply: Reply, sampling: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record a reply: written whole or not at all. ``sampling`` as in ``wrap``."""
+        self._check_header(request.model, request.sampling if sampling is None else sampling)
         file = self.file(request)
         self.mark_used(file)
         entry = {
@@ -129,16 +133,16 @@ class Recordings:
         }
         write_entry(file, entry)
 
-    def _check_header(self, request: Request) -> None:
+    def _check_header(self, model: str, sampling: Mapping[str, Any]) -> None:
         """One folder, one judge: its header must be true of every reply in it."""
-        judge = {"model": request.model, "sampling": dict(request.sampling)}
+        judge = {"model": model, "sampling": dict(sampling)}
         noted = {name: self.header.get(name) for name in judge}
         if noted == judge:
             return
         if self.header and self.mode is not RecordingMode.REWRITE:
             raise SetupError(
                 f"{self.path} holds replies of {noted['model']!r} with {noted['sampling']}, not of"
-                f" {request.model!r} with {judge['sampling']}: record into another folder, or with"
+                f" {model!r} with {judge['sampling']}: record into another folder, or with"
                 " mode 'rewrite'"
             )
         self.header = {}  # what was noted of another judge is not true of this one
@@ -207,9 +211,12 @@ class ReplayTransport:
 class RecordTransport:
     """Asks the live transport and keeps what it answers."""
 
-    def __init__(self, recordings: Recordings, live: Transport) -> None:
+    def __init__(
+        self, recordings: Recordings, live: Transport, sampling: Mapping[str, Any] | None = None
+    ) -> None:
         """Record ``live`` into this folder."""
         self.recordings, self.live, self.endpoint = recordings, live, live.endpoint
+        self._sampling = sampling
 
     async def send(self, request: Request) -> Reply:
         """The recorded reply where the mode allows, else a fresh one that is then recorded."""
@@ -218,8 +225,21 @@ class RecordTransport:
             if reply is not None:
                 return reply
         reply = await self.live.send(request)
-        self.recordings.save(request, reply)
+        self.recordings.save(request, reply, self._sampling)
         return reply
+
+
+def reply_of(data: Mapping[str, Any]) -> Reply:
+    """A reply from the plain data of ``dataclasses.asdict``.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not that.
+    """
+    reply = dict(data)
+    reply["state"] = ReplyState(reply["state"])
+    reply["usage"] = Usage(**reply["usage"])
+    reply["dropped"] = tuple(reply["dropped"])
+    return Reply(**reply)
 
 
 def _differs(name: str, asked: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

@@ -111,7 +111,7 @@ class AnswerRelevancy(JudgedMetric, MetricWithEmbeddings):
         if sum(flags) * 2 > len(flags):  # nothing need be compared
             return Score(0.0, Evidence(questions=tuple(written), tags=("noncommittal",)))
         texts = [question.text for question in written if question.text]
-        asked_vector, *vectors = await run.embedder.embed([asked, *texts])
+        asked_vector, *vectors = await steps.embed(run.embedder, [asked, *texts])
         likeness = dict(zip(texts, (cosine(asked_vector, v) for v in vectors), strict=True))
         similarities = [likeness.get(question.text, 0.0) for question in written]
         if any(detect_language(q.text) != detect_language(response) for q in written):

@@ -25,6 +25,7 @@ from ragas.metrics.base import (  # isort: skip
 
 from ..judge import EmbeddedE5, Embedder, Judge, adopt_embedder, run_sync
 from ..judge.errors import InputError, SetupError
+from ..judge.retry import warn_if_tight
 from ..prompts import LANGUAGES
 from .lending import Lendable, caller_is_ragas, dataset_under_validation, lent_to
 from .outcomes import Failed, NotScored, Outcome, Score, for_ragas
@@ -52,8 +53,6 @@ class _Default:
 
 DEFAULT_EMBEDDINGS = _Default()
 _EMBEDDED = EmbeddedE5()
-NO_LIMIT = 1000
-"""Calls at once that stand for no limit."""
 
 
 class JudgedMetric(MetricWithLLM, SingleTurnMetric):
@@ -165,10 +164,11 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         if llm is None:
             raise SetupError(f"{self.name} has no judge: pass llm= to it or to ragas.evaluate")
         if lent.get("llm") is not None:
-            # ragas takes -1 for "no limit".
-            workers = run_config.max_workers if run_config.max_workers > 0 else NO_LIMIT
-            lent["llm"] = Judge.of(lent["llm"], concurrency=workers)
-        self._bind(lent).judge.check()  # type: ignore[union-attr]
+            lent["llm"] = Judge.of(lent["llm"])
+        judge: Judge = self._bind(lent).judge  # type: ignore[assignment]
+        judge.check()
+        if not judge.is_replay:
+            warn_if_tight(judge.retry, run_config.timeout)
 
     @property
     def required_columns(self) -> dict[str, set[str]]:

@@ -102,6 +102,8 @@ class Evidence:
         embedder: name of the embedder, where one was used.
         language: the prompt pack.
         options: the metric's options that bear on the value.
+        embedded_tokens: tokens of the texts that a service embedded; 0 when none was asked,
+            None when it did not say.
         tags: short marks of degenerate cases, such as ``noncommittal``.
         notes: what was noticed on the way, such as answers that were asked for again.
     """
@@ -116,6 +118,7 @@ class Evidence:
     contexts: tuple[ContextVerdict, ...] = ()
     questions: tuple[GeneratedQuestion, ...] = ()
     calls: tuple[Call, ...] = ()
+    embedded_tokens: int | None = 0
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -127,7 +130,7 @@ class Evidence:
     def tokens(self) -> Usage:
         """Tokens of all calls; None where the service did not count one of them."""
         usages = [call.reply.usage for call in self.calls]
-        return Usage(_sum(u.input for u in usages), _sum(u.output for u in usages))
+        return Usage(total(u.input for u in usages), total(u.output for u in usages))
 
     @property
     def prompts(self) -> tuple[PromptRef, ...]:
@@ -157,6 +160,7 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
+def total(counts: Iterable[int | None]) -> int | None:
+    """A sum; None as soon as one part is unknown."""
     known = list(counts)
     return None if None in known else sum(count for count in known if count is not None)

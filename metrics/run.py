@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..judge import Embedder, Judge
 from ..judge.errors import EvaluatorError, JudgeTimeoutError, SetupError
+from ..judge.spans import score_span
 from ..prompts import detect_language
-from .evidence import Evidence
+from .evidence import Evidence, total
 from .outcomes import Failed, Outcome, Score, Unscored
 from .sample import Sample
 from .steps import Steps
@@ -33,6 +35,12 @@ class Run:
 
     async def explain(self, row: Any, seconds: float | None = None) -> Outcome:
         """Score one row within ``seconds``; whatever goes wrong becomes ``Failed``."""
+        with score_span(self.metric.name) as done:
+            outcome = await self._explain(row, seconds)
+            done(outcome)
+            return outcome
+
+    async def _explain(self, row: Any, seconds: float | None) -> Outcome:
         evidence = Evidence(metric=self.metric.name, options=tuple(self.options.items()))
         steps: Steps | None = None
         clock: asyncio.Timeout | None = None
@@ -43,7 +51,8 @@ class Run:
                     f"{self.metric.name} has no judge: pass llm= to the metric or to ragas.evaluate"
                 )
             language = self.options["language"] or self._language(sample)
-            steps = Steps(self.judge, language)
+            deadline = None if seconds is None else time.monotonic() + seconds
+            steps = Steps(self.judge, language, deadline)
             evidence = evidence.but(
                 judge=self.judge.model, endpoint=self.judge.endpoint, language=language
             )
@@ -79,6 +88,7 @@ def _with_evidence(outcome: Outcome, known: Evidence, steps: Steps | None) -> Ou
         contexts=found.contexts,
         questions=found.questions,
         embedder=found.embedder,
+        embedded_tokens=total(steps.embedded) if steps else 0,
         tags=found.tags,
         calls=tuple(steps.calls) if steps else (),
         notes=tuple(steps.notes) if steps else (),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ..judge import Answers, Call, Judge, Question
+from ..judge import Answers, Call, Embedder, Judge, Question
 from ..judge.errors import ReplyError
 from ..prompts import load_prompt, reask_note
 from .evidence import Claim, ClaimVerdict, ContextVerdict, GeneratedQuestion
@@ -25,14 +25,18 @@ class Steps:
     """The judge and the prompt pack for one row, and what asking took.
 
     Attributes:
+        deadline: moment on ``time.monotonic`` after which no further try is begun.
+        embedded: tokens of each batch of texts that a service embedded; None: it did not say.
         calls, notes: grow with each step, so that a row that fails half-way still shows what
             it cost.
     """
 
     judge: Judge
     language: str
+    deadline: float | None = None
     calls: list[Call] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    embedded: list[int | None] = field(default_factory=list)
 
     async def extract_claims(self, question: str, text: str) -> list[Claim]:
         """The claims a text makes, each with its sentence. No sentence, no call."""
@@ -110,9 +114,16 @@ class Steps:
         answers = await self._ask(Question(prompt, items, parse_question, {"answer": answer}))
         return [GeneratedQuestion(given.question, given.noncommittal) for given in answers.values()]
 
+    async def embed(self, embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order."""
+        vectors, usage = await self.judge.embed(embedder, texts, deadline=self.deadline)
+        if usage is not None:
+            self.embedded.append(usage.input)
+        return vectors
+
     async def _ask(self, question: Question[T]) -> dict[str, T]:
         answers: Answers[T] = Answers(calls=self.calls, notes=self.notes)
-        await self.judge.ask_items(question, answers)
+        await self.judge.ask_items(question, answers, deadline=self.deadline)
         return answers.by_id
 
 

@@ -1,9 +1,17 @@
-"""Tell ragas' callbacks about a row: ``result.traces`` and tracing tools read them."""
+"""Tell ragas' callbacks about a row and its calls: ``result.traces`` and tracing tools read them.
+
+A group of ragas' own kind for the metric holds one for each call, begun and ended when the
+call is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
+
+from ..judge.types import Request
+from ..judge.watching import WATCHERS, Done
 
 T = TypeVar("T")
 
@@ -16,20 +24,37 @@ async def traced(metric: Any, sample: Any, callbacks: Any, score: Coroutine[Any,
     manager, group = new_group(
         metric.name, inputs=inputs, callbacks=callbacks or [], metadata={"type": ChainType.METRIC}
     )
+    token = WATCHERS.set((*WATCHERS.get(), _calls_in(group)))
     ended = False
     try:
         value = await score
-        for call in getattr(getattr(value, "evidence", None), "calls", ()):
-            step, _ = new_group(
-                call.prompt.id,
-                inputs={"data": call.key},
-                callbacks=group,
-                metadata={"type": ChainType.RAGAS_PROMPT},
-            )
-            step.on_chain_end({"output": call.reply.text})
         manager.on_chain_end({"output": value})
         ended = True
         return value
     finally:
+        WATCHERS.reset(token)
         if not ended:
             manager.on_chain_error(RuntimeError(f"{metric.name} raised"))
+
+
+def _calls_in(group: Any) -> Callable[[Request, str], AbstractContextManager[Done]]:
+    @contextmanager
+    def call(request: Request, endpoint: str) -> Iterator[Done]:
+        from ragas.callbacks import ChainType, new_group
+
+        step, _ = new_group(
+            request.prompt.id if request.prompt else "call",
+            inputs={"data": request.key()},
+            callbacks=group,
+            metadata={"type": ChainType.RAGAS_PROMPT},
+        )
+        output: list[str] = []
+        try:
+            yield lambda reply, _: output.append(reply.text)
+        finally:
+            if output:
+                step.on_chain_end({"output": output[0]})
+            else:
+                step.on_chain_error(RuntimeError(f"{endpoint}: no reply"))
+
+    return call

@@ -27,7 +27,13 @@ def evaluate_command(
     mode: options.RecordingsMode = None,
     limit: options.Limit = None,
     language: options.PromptLanguage = options.Language.AUTO,
-    concurrency: options.Concurrency = 8,
+    concurrency: options.Concurrency = None,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    cache: options.Cache = None,
+    max_tokens_total: options.MaxTokensTotal = None,
+    max_cost: options.MaxCost = None,
+    prices: options.PriceFile = None,
     temperature: options.Temperature = None,
     max_tokens: options.MaxTokens = None,
     seed: options.Seed = None,
@@ -38,14 +44,11 @@ def evaluate_command(
     debug: options.Debug = False,
 ) -> int:
     """Score a dataset, show a summary, and write a run folder."""
-    from ..judge.errors import InputError
     from .choose import check_metrics
-    from .cli_judge import JudgeOptions, make_judge
+    from .cli_judge import JudgeOptions, make_budget, make_judge
 
-    names = [name.strip() for given in metrics or () for name in given.split(",") if name.strip()]
-    if metrics and not names:
-        raise InputError("--metrics names no metric; leave it out for all four")
-    check_metrics(names or None)
+    names = options.metric_names(metrics)
+    check_metrics(names)
     judge = make_judge(
         JudgeOptions(
             model=model,
@@ -54,6 +57,8 @@ def evaluate_command(
             recordings=recordings,
             mode=mode,
             concurrency=concurrency,
+            rpm=rpm,
+            tpm=tpm,
             temperature=temperature,
             max_tokens=max_tokens,
             seed=seed,
@@ -64,11 +69,13 @@ def evaluate_command(
     result = _evaluate(
         judge,
         dataset=dataset,
-        metrics=names or None,
+        metrics=names,
         out=out,
         overwrite=overwrite,
         limit=limit,
         language=None if language is options.Language.AUTO else language.value,
+        cache=cache,
+        budget=make_budget(max_tokens_total, max_cost, prices),
     )
     _show(result, as_json=as_json)
     _after(judge, full=limit is None and not names)

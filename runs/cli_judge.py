@@ -7,8 +7,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..judge import Judge, OpenAIEmbedder, Recordings
+from ..judge import Budget, Judge, OpenAIEmbedder, Recordings
 from ..judge.errors import SetupError
+from ..judge.prices import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,9 @@ class JudgeOptions:
     api_key_env: str = "OPENAI_API_KEY"
     recordings: Path | None = None
     mode: str | None = None
-    concurrency: int = 8
+    concurrency: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
@@ -59,11 +62,26 @@ def make_judge(options: JudgeOptions) -> Judge:
         recordings=recordings,
         embeddings=_embedder(options, key),
         concurrency=options.concurrency,
+        rpm=options.rpm,
+        tpm=options.tpm,
         temperature=sampling.pop("temperature", None),
         max_tokens=sampling.pop("max_tokens", None),
         seed=sampling.pop("seed", None),
         extra=sampling,
     )
+
+
+def make_budget(tokens: int | None, cost: float | None, prices: Path | None) -> Budget | None:
+    """The limit of a run, or None.
+
+    Raises:
+        SetupError: a limit that is not more than 0, or prices without a limit.
+    """
+    if tokens is None and cost is None:
+        if prices is not None:
+            raise SetupError("--prices is only needed with --max-cost")
+        return None
+    return Budget(tokens, cost, Prices.load(prices) if cost is not None else None)
 
 
 def _recordings(options: JudgeOptions) -> Recordings | None:

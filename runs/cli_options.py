@@ -56,7 +56,39 @@ RecordingsMode = Annotated[
     typer.Option("--mode", help="replay when --recordings is given, else off.", show_default=False),
 ]
 PromptLanguage = Annotated[Language, typer.Option("--language", help="Prompt pack.")]
-Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="Calls at once.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency", min=1, help="Calls at once; found out when not given.", show_default=False
+    ),
+]
+Rpm = Annotated[
+    float | None, typer.Option("--rpm", help="Requests a minute, at most.", show_default=False)
+]
+Tpm = Annotated[
+    float | None, typer.Option("--tpm", help="Tokens a minute, at most.", show_default=False)
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="FILE",
+        help="Keeps replies for later runs, too; else they are kept until the run is whole.",
+        show_default=False,
+    ),
+]
+MaxTokensTotal = Annotated[
+    int | None,
+    typer.Option("--max-tokens-total", min=1, help="Stop the run there.", show_default=False),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="Stop the run there.", show_default=False),
+]
+PriceFile = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="Prices of your own.", show_default=False),
+]
 Temperature = Annotated[float | None, typer.Option("--temperature", help="0 unless given.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Limit of one reply.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Sent when given.")]
@@ -71,3 +103,22 @@ EmbeddingsUrl = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable summary on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and log messages.")]
+
+
+def metric_names(given: list[str] | None) -> list[str] | None:
+    """The names in ``--metrics``; None when it was not given.
+
+    Raises:
+        InputError: it was given without a name.
+
+    >>> metric_names(["faithfulness, context_recall"])
+    ['faithfulness', 'context_recall']
+    """
+    from ..judge.errors import InputError
+
+    if not given:
+        return None
+    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
+    if not names:
+        raise InputError("--metrics names no metric; leave it out for all four")
+    return names

@@ -8,25 +8,30 @@ Whatever can be wrong beforehand is found before the first call is made.
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..judge import Judge, run_sync
 from ..judge.errors import InputError, RecordingError
+from ..judge.limits import MOST
+from ..metrics.outcomes import Failed
 from .check import check_rows
 from .choose import bind_metrics, check_metrics
 from .dataset import load_dataset
 from .errors import RunStopped
-from .manifest import Plan, build_manifest, headlines_of, scores_of
+from .manifest import Plan, scores_of
 from .runner import Result, run_metrics
-from .store import check_target, write_run
+from .store import check_target
+from .target import Target, check_same_dataset, keeping
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from ..judge import Budget, Cache
     from .summary import Headline
 
 
@@ -61,6 +66,8 @@ def evaluate(
     limit: int | None = None,
     language: str | None = None,
     concurrency: int | None = None,
+    cache: Cache | str | os.PathLike[str] | None = None,
+    budget: Budget | None = None,
     progress: bool = False,
 ) -> RunResult:
     """``aevaluate`` for synchronous code, with the same arguments.
@@ -77,6 +84,8 @@ def evaluate(
             limit=limit,
             language=language,
             concurrency=concurrency,
+            cache=cache,
+            budget=budget,
             progress=progress,
         )
     )
@@ -92,6 +101,8 @@ async def aevaluate(
     limit: int | None = None,
     language: str | None = None,
     concurrency: int | None = None,
+    cache: Cache | str | os.PathLike[str] | None = None,
+    budget: Budget | None = None,
     progress: bool = False,
 ) -> RunResult:
     """Score a dataset with some metrics.
@@ -99,22 +110,27 @@ async def aevaluate(
     Everything that can be wrong beforehand is looked for before the first call: the metrics'
     names, the run folder, every row of the dataset, the judge's key.
 
+    Replies are kept as they come, in ``cache`` or else in a journal beside ``out`` until the
+    run is whole: after a crash or an interrupt the same call goes on with them.
+
     Args:
         dataset: anything ``load_dataset`` takes.
         metrics: names, or objects such as ``Faithfulness(no_claims=1)``; the four when None.
         judge: a ``Judge``, or anything ``ragas.evaluate(llm=…)`` takes, for the metrics that
             have none of their own. Objects are copied, never written to.
         out: the run folder to write; see ``store``.
-        overwrite: replace an earlier run there.
+        overwrite: replace an earlier run there. A run that ended early needs no leave.
         limit: score only so many rows from the top; all are checked.
         language: prompt pack (``"en"``, ``"zh"``) of metrics given by name; None: by each row.
-        concurrency: rows times metrics under way at once; the judge's own when None.
+        concurrency: rows times metrics under way at once; None: enough to keep the judge busy.
+        cache: for the judges that have none of their own: a ``Cache``, or its file.
+        budget: for the judges that have none of their own.
         progress: show how far it has come on stderr.
 
     Raises:
         InputError, SetupError: something is wrong with the arguments; nothing was asked.
-        RunStopped: an error that every row would meet; where rows were scored and paid for,
-            the partial run is in ``out``, marked as not complete.
+        RunStopped: an error that every row would meet, or the budget is used up; where rows
+            were scored and paid for, the partial run is in ``out``, marked as not complete.
     """
     chosen = check_metrics(metrics)
     if limit is not None and limit < 1:
@@ -128,21 +144,26 @@ async def aevaluate(
     plan = Plan(rows[:limit], bound, shared, dataset, limit)
     for one in plan.judges:
         one.check()
-    keep = _Keep(plan, out, overwrite)
-    try:
-        return await _run(plan, keep, concurrency, progress)
-    finally:
-        for one in plan.judges:
-            await one.aclose()
+    if out is not None and not overwrite:
+        check_same_dataset(out, plan)
+    with keeping(plan, cache=cache, budget=budget, out=out) as (kept, journal):
+        if progress and journal is not None and journal.kept:
+            print(f"going on with {journal.kept} replies of an earlier run", file=sys.stderr)
+        try:
+            result = await _run(kept, Target(kept, out, overwrite), concurrency, progress)
+        finally:
+            for one in kept.judges:
+                await one.aclose()
+        if journal is not None:
+            journal.done = not any(isinstance(r.outcome, Failed) for r in result.results)
+        return result
 
 
-async def _run(plan: Plan, keep: _Keep, concurrency: int | None, progress: bool) -> RunResult:
+async def _run(plan: Plan, target: Target, concurrency: int | None, progress: bool) -> RunResult:
     """Run the plan; a run that ends early is kept as far as it came."""
     from .progress import Progress
 
-    width = (
-        concurrency if concurrency is not None else max(judge.concurrency for judge in plan.judges)
-    )
+    width = concurrency if concurrency is not None else _width(plan)
     total = len(plan.rows) * len(plan.metrics)
     so_far: list[Result] = []
     with Progress(total) if progress else nullcontext() as shown:
@@ -150,48 +171,24 @@ async def _run(plan: Plan, keep: _Keep, concurrency: int | None, progress: bool)
         def note(result: Result) -> None:
             so_far.append(result)
             if shown is not None:
-                shown.advance()
+                shown.advance(failed=isinstance(result.outcome, Failed))
 
         try:
             results = await run_metrics(plan.rows, plan.metrics, concurrency=width, on_result=note)
         except RunStopped as stop:
             # A recording that is missing costs nothing to look for again: nothing to keep.
             kept = not isinstance(stop.error, RecordingError)
-            path = keep.partial(stop.results, str(stop.error)) if kept else None
+            path = target.partial(stop.results, str(stop.error)) if kept else None
             raise RunStopped(stop.error, stop.results, stop.total, path) from stop.error
         except asyncio.CancelledError as cancelled:
-            path = keep.partial(so_far, "interrupted")
+            path = target.partial(so_far, "interrupted")
             if path is not None:
-                cancelled.add_note(f"the partial run is in {path}")
+                cancelled.add_note(f"the partial run is in {path}; the same command goes on")
             raise
-    return keep.whole(results)
+    headlines, manifest, path = target.whole(results)
+    return RunResult(headlines, results, manifest, path)
 
 
-@dataclass(frozen=True)
-class _Keep:
-    """Where results go."""
-
-    plan: Plan
-    out: str | os.PathLike[str] | None
-    overwrite: bool
-
-    def whole(self, results: Sequence[Result]) -> RunResult:
-        """The result of a run, written where that was asked for."""
-        headlines = headlines_of(self.plan, results)
-        manifest = build_manifest(self.plan, results, headlines)
-        path = None
-        if self.out is not None:
-            path = write_run(self.out, manifest, results, overwrite=self.overwrite)
-        return RunResult(headlines, results, manifest, path)
-
-    def partial(self, results: Sequence[Result], reason: str) -> Path | None:
-        """Write what there is, in row and metric order, if any call in it was answered."""
-        if self.out is None or not any(r.outcome.evidence.calls for r in results):
-            return None
-        rank = {row.id: number for number, row in enumerate(self.plan.rows)}
-        order = {metric.name: number for number, metric in enumerate(self.plan.metrics)}
-        ordered = sorted(results, key=lambda r: (rank[r.row], order[r.metric]))
-        headlines = headlines_of(self.plan, ordered)
-        stopped = " ".join(reason.split())
-        manifest = build_manifest(self.plan, ordered, headlines, stopped=stopped)
-        return write_run(self.out, manifest, ordered, overwrite=self.overwrite)
+def _width(plan: Plan) -> int:
+    """Twice what the judges can have under way: some wait between two tries meanwhile."""
+    return 2 * max(judge.limits.concurrency or MOST for judge in plan.judges)

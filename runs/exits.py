@@ -1,12 +1,13 @@
-"""Exit codes: 0 all is well, 2 the caller's input or settings, 3 the judge, 130 interrupted."""
+"""Exit codes: 0 well, 2 the caller's input or settings, 3 the judge, 4 a limit, 130 interrupted."""
 
 from __future__ import annotations
 
-from ..judge.errors import EmbeddingError, EvaluatorError, JudgeError, ReplyError
+from ..judge.errors import BudgetError, EmbeddingError, EvaluatorError, JudgeError, ReplyError
 from .errors import RunStopped
 
 INPUT = 2
 JUDGE = 3
+BUDGET = 4
 INTERRUPTED = 130
 
 
@@ -21,4 +22,6 @@ def exit_code(error: Exception) -> int:
         return exit_code(error.error)
     if isinstance(error, JudgeError | ReplyError | EmbeddingError):
         return JUDGE
+    if isinstance(error, BudgetError):
+        return BUDGET
     return INPUT if isinstance(error, EvaluatorError) else 0

@@ -108,9 +108,13 @@ def build_manifest(
         "metrics": [_describe_metric(metric, plan, results) for metric in plan.metrics],
         "headlines": {line.metric: asdict(line) for line in headlines},
         "calls": sum(len(result.outcome.evidence.calls) for result in results),
+        "calls_from_cache": sum(
+            call.attempts == 0 for result in results for call in result.outcome.evidence.calls
+        ),
         "tokens": {
             "input": _total(result.outcome.evidence.tokens.input for result in results),
             "output": _total(result.outcome.evidence.tokens.output for result in results),
+            "embedded": _total(result.outcome.evidence.embedded_tokens for result in results),
         },
         "ragas_judge": _version("ragas-judge"),
         "python": platform.python_version(),

@@ -16,7 +16,7 @@ class Progress:
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         """Nothing is shown yet."""
-        self.total, self.done = total, 0
+        self.total, self.done, self.failed = total, 0, 0
         self._stream = stream or sys.stderr
         self._bar: Any = _bar(self._stream) if self._stream.isatty() else None
         self._task: Any = None
@@ -33,14 +33,17 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self) -> None:
+    def advance(self, *, failed: bool = False) -> None:
         """One more result."""
         self.done += 1
+        self.failed += failed
+        note = f", {self.failed} failed" if self.failed else ""
         if self._bar is not None:
-            self._bar.advance(self._task)
+            self._bar.update(self._task, advance=1, description=f"scoring{note}")
         elif tenth(self.done, self.total) > tenth(self.done - 1, self.total):
             percent = self.done * 100 // self.total
-            print(f"{percent:3d}%  {self.done} of {self.total} scores", file=self._stream)
+            scored = self.done - self.failed
+            print(f"{percent:3d}%  {scored} of {self.total} scores{note}", file=self._stream)
 
 
 def tenth(done: int, total: int) -> int:

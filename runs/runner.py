@@ -8,6 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..judge.errors import (
+    BudgetError,
+    CacheError,
     JudgeAuthError,
     JudgeQuotaError,
     JudgeRequestError,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from .dataset import Row, RowId
 
 FATAL = (
+    BudgetError,
+    CacheError,
     JudgeAuthError,
     JudgeQuotaError,
     JudgeRequestError,

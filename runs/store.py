@@ -9,6 +9,7 @@ Numbers are never NaN: what has no value is null, with its status and reason.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -33,7 +34,7 @@ def check_target(out: str | os.PathLike[str], *, overwrite: bool = False) -> Pat
 
     Args:
         out: the run folder: one that does not exist or is empty; with ``overwrite`` also one
-            that holds a run and nothing else.
+            that holds a run and nothing else. A run that ended early may always be replaced.
         overwrite: whether an earlier run there may be replaced.
 
     Raises:
@@ -58,7 +59,7 @@ def _check_existing(target: Path, overwrite: bool) -> None:
         raise InputError(
             f"{target}: holds files but no run, so it is left alone; choose another folder"
         )
-    if not overwrite:
+    if not overwrite and not is_partial(target):
         raise InputError(f"{target}: holds a run already; choose another folder or overwrite it")
     strangers = [name for name in inside if name not in FILES]
     if strangers:
@@ -69,12 +70,23 @@ def _check_existing(target: Path, overwrite: bool) -> None:
 
 
 def _is_run(folder: Path) -> bool:
-    """Is there a manifest that this package wrote?"""
+    return read_manifest(folder) is not None
+
+
+def is_partial(folder: Path) -> bool:
+    """Is there a run that ended early? Another one may take its place and go on."""
+    manifest = read_manifest(folder)
+    return manifest is not None and manifest.get("complete") is False
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest in a folder, if it is one that this package wrote."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and {"format", "ragas_judge", "headlines"} <= set(manifest)
+        return None
+    ours = isinstance(manifest, dict) and {"format", "ragas_judge", "headlines"} <= set(manifest)
+    return manifest if ours else None
 
 
 def write_run(
@@ -106,7 +118,15 @@ def write_run(
         raise InputError(f"{target}: cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+    _sweep(real)
     return target
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a process that was killed while writing here has left."""
+    for ending in ("new", "old"):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.{8 * '[0-9a-f]'}.{ending}"):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _swap(fresh: Path, target: Path, aside: Path) -> None:

@@ -49,6 +49,14 @@ def fake_openai() -> Iterator[FakeOpenAIStarter]:
         yield FakeOpenAIStarter(stack)
 
 
+@pytest.fixture
+def fault_server() -> Iterator[Any]:
+    """``server = fault_server(faults={"http500": 0.1})``: see ``tests/fault_server.py``."""
+    module = sys.modules.get("fault_server") or load_beside("fault_server")
+    with ExitStack() as stack:
+        yield lambda **config: stack.enter_context(module.FaultServer(**config))
+
+
 @pytest.fixture(scope="session")
 def scripted() -> Any:
     """The module ``scripted_judge``: ``make_judge``, ``answer_well``, ``only``, …"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -26,7 +27,7 @@ ROWS: list[dict[str, Any]] = [
         "id": f"r{number}",
         "question": f"Which wood is the hull of boat {number} made of?",
         "answer": f"The hull of boat {number} is larch.",
-        "contexts": ["The hull is larch.", "The sail is red."],
+        "contexts": ["The hull is larch.", f"Sail {number} is red."],
         "ground_truth": "The hull is larch.",
     }
     for number in range(3)
@@ -129,7 +130,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable
 
 def error_line(err: str) -> str:
     """The one line of an error; nothing else may be on stderr but progress."""
-    said = [line for line in err.splitlines() if not line.endswith(" scores")]
+    said = [line for line in err.splitlines() if not re.match(r" *\d+%  ", line)]
     assert len(said) == 1, err
     assert said[0].startswith("ragas-judge: error: ")
     return said[0]
@@ -220,7 +221,7 @@ def test_live_then_recorded_then_replayed(
     assert "Bearer secret-key-1" in server.seen[0].headers.values()
     manifest = manifest_of(tmp_path / "run")
     assert manifest["judge"]["endpoint"] == server.url
-    assert manifest["tokens"] == {"input": 11 * asked, "output": 7 * asked}
+    assert manifest["tokens"] == {"input": 11 * asked, "output": 7 * asked, "embedded": 0}
     for file in tmp_path.rglob("*.json*"):
         assert "secret-key-1" not in file.read_text(encoding="utf-8")
     code, _, _ = run(dataset, "--recordings", folder, "--metrics", "faithfulness", "--overwrite")

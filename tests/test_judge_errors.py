@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import copy
 import inspect
+from typing import Any
 
 import httpx
+import instructor.core.exceptions
+import langchain_core.exceptions
 import openai
 import pytest
 
 from ragas_judge.judge import errors
-from ragas_judge.judge._openai_errors import TABLE, translate
+from ragas_judge.judge.foreign_errors import (
+    NOT_OF_THE_SERVICE,
+    TABLE,
+    named,
+    retry_after,
+    translate,
+)
 from ragas_judge.prompts import errors as prompt_errors
 
 CLASSES = [cls for name in errors.__all__ if inspect.isclass(cls := getattr(errors, name))]
@@ -60,24 +69,141 @@ def test_every_status_error_of_openai_is_translated(cls: type[openai.APIStatusEr
     assert error.status == response.status_code
 
 
-def test_every_base_error_of_openai_is_in_the_table() -> None:
-    for name, cls in list(vars(openai).items()):
-        if inspect.isclass(cls) and issubclass(cls, openai.APIError):
-            assert any(issubclass(cls, known) for known in TABLE), name
+def classes_of(*modules: Any) -> set[type[BaseException]]:
+    """All classes of errors that a package defines in these modules."""
+    package = modules[0].__name__.split(".")[0]
+    return {
+        cls
+        for module in modules
+        for _, cls in inspect.getmembers(module, inspect.isclass)
+        if issubclass(cls, BaseException) and cls.__module__.split(".")[0] == package
+    }
 
 
-def test_a_table_row_stands_before_its_bases() -> None:
-    rows = list(TABLE)
-    for position, cls in enumerate(rows):
-        assert not any(issubclass(cls, earlier) for earlier in rows[:position]), cls
+KNOWN_PACKAGES = {
+    "openai": (openai, openai._exceptions),
+    "httpx": (httpx,),
+    "langchain_core": (langchain_core.exceptions,),
+    "instructor": (instructor.core.exceptions,),
+}
 
 
-def test_quota_is_told_from_rate() -> None:
+@pytest.mark.parametrize("package", KNOWN_PACKAGES)
+def test_every_error_of_a_package_is_in_the_table_or_told_to_be_none_of_ours(package: str) -> None:
+    found = classes_of(*KNOWN_PACKAGES[package])
+    assert len(found) >= 10
+    lost = [
+        cls.__name__
+        for cls in found
+        if not {named(each) for each in cls.__mro__} & {*TABLE, *NOT_OF_THE_SERVICE}
+    ]
+    assert lost == []
+
+
+@pytest.mark.parametrize("name", [*TABLE, *sorted(NOT_OF_THE_SERVICE)])
+def test_no_name_in_the_table_is_out_of_date(name: str) -> None:
+    package, _, cls = name.partition(".")
+    if package in KNOWN_PACKAGES:
+        assert cls in {each.__name__ for each in classes_of(*KNOWN_PACKAGES[package])}
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (openai.APITimeoutError(httpx.Request("POST", "http://x")), errors.JudgeTimeoutError),
+        (httpx.ReadTimeout("slow"), errors.JudgeTimeoutError),
+        (httpx.ConnectTimeout("nobody"), errors.JudgeUnreachableError),
+        (httpx.ConnectError("refused"), errors.JudgeUnreachableError),
+        (httpx.ReadError("reset"), errors.JudgeUnreachableError),
+        (httpx.DecodingError("garbled"), errors.JudgeUnavailableError),
+        (ConnectionResetError("reset"), errors.JudgeUnreachableError),
+        (TimeoutError("slow"), errors.JudgeTimeoutError),
+        (langchain_core.exceptions.ModelRateLimitError("busy"), errors.JudgeRateLimitError),
+        (langchain_core.exceptions.ModelAPIError("down"), errors.JudgeUnavailableError),
+        (langchain_core.exceptions.ContextOverflowError("long"), errors.JudgeRequestError),
+    ],
+)
+def test_errors_without_a_status_are_told_by_class(
+    raised: Exception, expected: type[errors.JudgeError]
+) -> None:
+    error = translate(raised, "http://judge.test/v1")
+    assert type(error) is expected
+    assert str(error).startswith("http://judge.test/v1: ")
+    assert error.__cause__ is raised
+
+
+def test_a_timeout_that_never_connected_is_nobody_there() -> None:
+    error = openai.APITimeoutError(httpx.Request("POST", "http://x"))
+    error.__cause__ = httpx.ConnectTimeout("no route")
+    assert type(translate(error, "http://x/v1")) is errors.JudgeUnreachableError
+
+
+def status_error(
+    status: int, said: str = "no", headers: Any = None, body: Any = None
+) -> openai.APIStatusError:
     request = httpx.Request("POST", "http://judge.test/v1")
-    response = httpx.Response(429, request=request, headers={"retry-after": "3"})
-    body = {"code": "insufficient_quota"}
-    quota = openai.RateLimitError("no money", response=response, body=body)
-    assert isinstance(translate(quota, "x"), errors.JudgeQuotaError)
-    rate = translate(openai.RateLimitError("slow", response=response, body=None), "x")
-    assert isinstance(rate, errors.JudgeRateLimitError)
-    assert rate.retry_after == 3.0
+    response = httpx.Response(status, request=request, headers=headers)
+    return openai.APIStatusError(said, response=response, body=body)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (400, errors.JudgeRequestError),
+        (401, errors.JudgeAuthError),
+        (402, errors.JudgeQuotaError),
+        (403, errors.JudgeAuthError),
+        (408, errors.JudgeUnavailableError),
+        (409, errors.JudgeUnavailableError),
+        (413, errors.JudgeRequestError),
+        (429, errors.JudgeRateLimitError),
+        (503, errors.JudgeUnavailableError),
+        (529, errors.JudgeUnavailableError),
+    ],
+)
+def test_a_status_goes_before_the_class(status: int, expected: type[errors.JudgeError]) -> None:
+    error = translate(status_error(status, headers={"retry-after": "3"}), "x")
+    assert type(error) is expected
+    assert (error.status, error.retry_after) == (status, 3.0)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        status_error(429, body={"code": "insufficient_quota"}),
+        status_error(429, body={"type": "insufficient_quota"}),
+        status_error(429, "Error code: 429 - {'error': {'code': 'billing_hard_limit_reached'}}"),
+        status_error(402),
+    ],
+)
+def test_quota_is_told_from_rate(error: openai.APIStatusError) -> None:
+    assert type(translate(error, "x")) is errors.JudgeQuotaError
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "hint"),
+    [
+        ("http://judge.test", "does the address end in /v1?"),
+        ("http://judge.test/v1", "is the model's name right?"),
+    ],
+)
+def test_what_is_not_found_comes_with_a_hint(endpoint: str, hint: str) -> None:
+    assert str(translate(status_error(404), endpoint)).endswith(f"({hint})")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),
+        ({}, None),
+    ],
+)
+def test_the_wait_asked_for_in_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds

@@ -103,5 +103,5 @@ def test_a_try_that_takes_too_long_is_a_timeout() -> None:
         transport=ScriptedTransport(never),
         retry=RetryPolicy(attempts=1, attempt_timeout=0.01),
     )
-    with pytest.raises(errors.JudgeTimeoutError, match=r"no reply within 0\.01 s from scripted"):
+    with pytest.raises(errors.JudgeTimeoutError, match=r"scripted: no reply within 0\.01 s"):
         ask(judge)

@@ -154,7 +154,8 @@ def test_the_timeout_of_ragas_is_a_marked_failure(scripted: Any) -> None:
     config = RunConfig(timeout=1)
     config.timeout = 0.05  # type: ignore[assignment]
     metric = Faithfulness(scripted.make_judge(never))
-    result = run(Dataset.from_list(ROWS), [metric], run_config=config)
+    with pytest.warns(UserWarning, match=r"one try may take 120 s .* gives a row 0\.05 s"):
+        result = run(Dataset.from_list(ROWS), [metric], run_config=config)
     nan = result.scores[0]["faithfulness"]
     assert nan.reason == "failed: JudgeTimeoutError: the 0.05 s for this row and metric ran out"
     assert nan.evidence.judge == "scripted"

@@ -36,7 +36,7 @@ ROWS = [
         "id": f"r{number}",
         "user_input": "Which wood is the hull made of?",
         "response": f"The hull of boat {number} is larch.",
-        "retrieved_contexts": ["The hull is larch.", "The sail is red."],
+        "retrieved_contexts": ["The hull is larch.", f"Sail {number} is red."],
         "reference": "The hull is larch.",
     }
     for number in range(4)
@@ -205,7 +205,7 @@ def test_the_manifest(tmp_path: Path) -> None:
     assert [p["id"] for p in faithful["prompts"]] == ["claim_extraction", "claim_verification"]
     assert {len(p["sha256"]) for p in relevant["prompts"]} == {64}
     assert manifest["headlines"]["faithfulness"]["scored"] == 2
-    assert manifest["tokens"] == {"input": None, "output": None}
+    assert manifest["tokens"] == {"input": None, "output": None, "embedded": None}
     assert manifest["calls"] == 6
     assert manifest["packages"]["ragas"]
     assert manifest["ragas_judge"]
@@ -216,7 +216,7 @@ def test_tokens_are_added_up_where_the_service_counts_them() -> None:
         return Reply(json.dumps(answer(request)), usage=Usage(10, 2))
 
     result = evaluate(ROWS, ["faithfulness"], scripted(counted))
-    assert result.manifest["tokens"] == {"input": 80, "output": 16}
+    assert result.manifest["tokens"] == {"input": 80, "output": 16, "embedded": 0}
     assert result.path is None
 
 
@@ -326,7 +326,7 @@ def test_a_run_without_a_paid_call_or_in_replay_leaves_nothing(
     with pytest.raises(RunStopped) as caught:
         evaluate(ROWS, ["faithfulness"], judge, out=tmp_path / "run", concurrency=1)
     assert caught.value.path is None
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_score_that_took_no_call_does_not_make_a_partial_run(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_ctrl_c_leaves_a_partial_run(ctrl_c: Any, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["complete"], manifest["stopped"]) == (False, "interrupted")
     notes = getattr(caught.value.__context__, "__notes__", [])
-    assert notes == [f"the partial run is in {tmp_path / 'r'}"]
+    assert notes == [f"the partial run is in {tmp_path / 'r'}; the same command goes on"]
 
 
 # --- the folder -------------------------------------------------------------------------------

@@ -1,0 +1,400 @@
+"""An OpenAI-compatible server with faults and limits, for tests and benchmarks.
+
+It judges by word overlap, so its answers to our prompts are the same for the same words, and a
+score that differs from a run without faults is wrong. Faults are drawn by seed, request and how
+often that request has come: the same whatever the order of arrival.
+
+    with FaultServer(latency=1.0, faults={"http500": 0.05}) as server:
+        Judge("mock", base_url=server.url, api_key="none")
+
+    python tests/fault_server.py --port 8100 --latency 1     # as a process of its own
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import email.utils
+import hashlib
+import json
+import re
+import threading
+import time
+import urllib.request
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+HTTP_FAULTS = ("http500", "http503", "http429", "hang")
+TEXT_FAULTS = ("truncated", "length", "empty", "filtered", "refusal")
+LIST_FAULTS = ("short", "longer", "reordered")
+VERDICTS = ("claim_verification", "context_usefulness")
+"""Prompts whose answers are lists of verdicts."""
+DIMENSIONS = 64
+WORD = re.compile(r"[a-z0-9]{3,}|[\u4e00-\u9fff]")
+BLOCK = re.compile(r"<data-(\w+)>\n(.*?)\n</data-\1>", re.DOTALL)
+ITEM = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Config:
+    """All that can be set, also while it runs.
+
+    Attributes:
+        latency, embedding_latency: seconds.
+        faults: share of the calls, by name.
+        max_concurrency: calls at once, beyond which it answers 429.
+        rpm: calls a minute, with one second's worth at once.
+        retry_after: seconds that a 429 asks for; ``form``: ``seconds``, ``ms`` or ``date``.
+        always: ``401``, ``403``, ``quota`` or None: the answer to everything.
+        refuse: parameter -> message of the 400 that it brings.
+    """
+
+    latency: float = 0.0
+    embedding_latency: float = 0.0
+    faults: dict[str, float] = field(default_factory=dict)
+    seed: int = 1
+    max_concurrency: int = 0
+    rpm: float = 0.0
+    retry_after: float = 1.0
+    form: str = "seconds"
+    always: str | None = None
+    refuse: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Stats:
+    """What has come so far.
+
+    Attributes:
+        status, faults, kinds: how many of each.
+        paid: request -> when it had come and when a whole answer had been sent, each time.
+    """
+
+    status: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    most_at_once: int = 0
+    paid: defaultdict[str, list[tuple[float, float]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+
+Sent = tuple[int, dict[str, str], dict[str, Any]]
+
+
+class FaultServer:
+    """The server, on a thread of its own; a context manager that stops it."""
+
+    def __init__(self, *, port: int = 0, keep_bodies: bool = False, **config: Any) -> None:
+        self.config, self.stats, self._keep = Config(**config), Stats(), keep_bodies
+        self._at_once, self._level, self._filled = 0, 0.0, time.monotonic()
+        self._times: Counter[str] = Counter()
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._port = threading.Event(), port
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self._ready.wait(30)
+
+    @property
+    def url(self) -> str:
+        """The base URL for OpenAI clients."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    def reset(self) -> None:
+        """Forget what has come, the draws of faults included."""
+        self.stats = Stats()
+        self._times.clear()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # --- HTTP ------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(self._serve())
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        server = await asyncio.start_server(self._connection, "127.0.0.1", self._port, backlog=512)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+        current = asyncio.current_task()
+        tasks = [task for task in asyncio.all_tasks() if task is not current]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                lines = head.split("\r\n")
+                headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                path, came = lines[0].split()[1].split("?")[0], time.time()
+                status, more, data = await self._answer(path, headers, body, reader)
+                self.stats.status[str(status)] += 1
+                raw = json.dumps(data).encode()
+                fields = {"content-type": "application/json", "content-length": len(raw), **more}
+                start = f"HTTP/1.1 {status} x\r\n"
+                rest = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+                writer.write(f"{start}{rest}\r\n".encode() + raw)
+                await writer.drain()
+                if status == 200 and path.startswith("/v1/") and body:
+                    self.stats.paid[key_of(body)].append((came, time.time()))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(
+        self, path: str, headers: dict[str, str], raw: bytes, reader: asyncio.StreamReader
+    ) -> Sent:
+        if path == "/stats":
+            names = ("status", "faults", "kinds", "most_at_once")
+            return 200, {}, {name: getattr(self.stats, name) for name in names}
+        if path == "/config":
+            self.config = Config(**json.loads(raw))
+            self.reset()
+            return 200, {}, {}
+        body = json.loads(raw)
+        self._at_once += 1
+        self.stats.most_at_once = max(self.stats.most_at_once, self._at_once)
+        if self._keep:
+            self.stats.bodies.append(body)
+        try:
+            refused = self._refused(body, headers)
+            if refused is not None:
+                return refused
+            if path.endswith("/embeddings"):
+                await asyncio.sleep(self.config.embedding_latency)
+                return 200, {}, embeddings(body)
+            return await self._chat(body, key_of(raw), reader)
+        finally:
+            self._at_once -= 1
+
+    def _refused(self, body: dict[str, Any], headers: dict[str, str]) -> Sent | None:
+        """The answer when it is a refusal whatever the question."""
+        config = self.config
+        if config.always in ("401", "403"):
+            said = f"Incorrect API key provided: {headers.get('authorization')}"
+            return int(config.always), {}, trouble(said, "invalid_request_error", "invalid_api_key")
+        if config.always == "quota":
+            said = "You exceeded your current quota, please check your plan."
+            return 429, {}, trouble(said, "insufficient_quota", "insufficient_quota")
+        for name, said in config.refuse.items():
+            if all(part in body for part in name.split("+")):
+                return 400, {}, trouble(said, "invalid_request_error", None, name.split("+")[0])
+        if config.max_concurrency and self._at_once > config.max_concurrency:
+            self.stats.faults["concurrency"] += 1
+            return self._slow_down()
+        if config.rpm and not self._in_time():
+            self.stats.faults["rpm"] += 1
+            return self._slow_down()
+        return None
+
+    def _in_time(self) -> bool:
+        now, burst = time.monotonic(), max(1.0, self.config.rpm / 60)
+        self._level = min(burst, self._level + (now - self._filled) * self.config.rpm / 60)
+        self._filled = now
+        if self._level < 1:
+            return False
+        self._level -= 1
+        return True
+
+    def _slow_down(self) -> Sent:
+        seconds, form = self.config.retry_after, self.config.form
+        date = email.utils.formatdate(time.time() + seconds, usegmt=True)
+        header = {
+            "seconds": {"retry-after": f"{seconds:g}"},
+            "ms": {"retry-after-ms": f"{seconds * 1000:g}"},
+            "date": {"retry-after": date},
+        }[form]
+        return 429, header, trouble("Rate limit reached.", "requests", "rate_limit_exceeded")
+
+    # --- judging ---------------------------------------------------------------------------
+
+    async def _chat(self, body: dict[str, Any], key: str, reader: asyncio.StreamReader) -> Sent:
+        kind, answer = judge(body)
+        self.stats.kinds[kind] += 1
+        fault = self._draw(key, kind)
+        if fault is not None:
+            self.stats.faults[fault] += 1
+        if fault == "http429":
+            return self._slow_down()
+        if fault == "hang":
+            await reader.read(1)  # until the client goes away
+            raise ConnectionError
+        await asyncio.sleep(self.config.latency)
+        if fault in ("http500", "http503"):
+            return int(fault[4:]), {}, trouble("The server had an error.", "server_error")
+        return 200, {}, completion(body, answer, fault, key)
+
+    def _draw(self, key: str, kind: str) -> str | None:
+        self._times[key] += 1
+        rest = share(self.config.seed, key, self._times[key])
+        for name in (*HTTP_FAULTS, *TEXT_FAULTS, *LIST_FAULTS):
+            rest -= self.config.faults.get(name, 0.0)
+            if rest < 0:
+                return None if name in LIST_FAULTS and kind not in VERDICTS else name
+        return None
+
+
+def completion(body: dict[str, Any], answer: Any, fault: str | None, key: str) -> dict[str, Any]:
+    """A chat completion with its fault in it."""
+    if isinstance(answer, dict) and fault in LIST_FAULTS:
+        answer = break_list(answer, fault, key)
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    finish, refusal = "stop", None
+    if fault in ("truncated", "length"):
+        text = text[: len(text) // 2]
+        finish = "length" if fault == "length" else "stop"
+    if fault in ("empty", "filtered", "refusal"):
+        text = ""
+        finish = "content_filter" if fault == "filtered" else "stop"
+        refusal = "I can't help with that." if fault == "refusal" else None
+    message = {"role": "assistant", "content": text, "refusal": refusal}
+    asked = sum(len(str(each["content"])) for each in body["messages"])
+    usage = {"prompt_tokens": -(-asked // 4), "completion_tokens": -(-len(text) // 4)}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [
+            {"index": index, "message": message, "finish_reason": finish}
+            for index in range(body.get("n") or 1)
+        ],
+        "usage": {**usage, "total_tokens": sum(usage.values())},
+    }
+
+
+def break_list(answer: dict[str, Any], fault: str, key: str) -> dict[str, Any]:
+    """Verdicts short of one, with one too many, or in reverse order."""
+    pairs = list(answer.items())
+    if fault == "short":
+        pairs.pop(int(key[:8], 16) % len(pairs))
+    elif fault == "longer":
+        pairs.append((str(len(pairs) + 1), pairs[0][1]))
+    else:
+        pairs.reverse()
+    return dict(pairs)
+
+
+def judge(body: dict[str, Any]) -> tuple[str, Any]:
+    """The kind of prompt and the answer to it."""
+    form = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+    ids = list(form.get("properties", {}))
+    if not ids:
+        return "other", "A short answer."
+    wanted = str(form["properties"][ids[0]])
+    blocks = [text for _, text in BLOCK.findall(body["messages"][-1]["content"])]
+    items = {number: text.strip() for number, text in ITEM.findall(blocks[-1])} if blocks else {}
+    before = blocks[:-1]
+    if "verdict" in wanted:
+        contexts = dict(ITEM.findall(before[-1])) if before else {}
+        return "claim_verification", {i: verdict(items.get(i, ""), contexts) for i in ids}
+    if "useful" in wanted:
+        reference = words(" ".join(before[1:] or before))
+        return "context_usefulness", {
+            i: {"useful": cover(reference, words(items.get(i, ""))) >= 0.3, "quote": ""}
+            for i in ids
+        }
+    if "noncommittal" in wanted:
+        text = re.sub(r"[.。]", "", " ".join(blocks))
+        asked = {i: " ".join(text.split()[int(i) :][:9]) for i in ids}
+        return "reverse_question", {
+            i: {"question": f"What of {asked[i]}?", "noncommittal": False} for i in ids
+        }
+    return "claim_extraction", {i: [items.get(i, "")] for i in ids}
+
+
+def verdict(claim: str, contexts: dict[str, str]) -> dict[str, Any]:
+    """Supported when a context holds four fifths of the claim's words."""
+    asked = words(claim)
+    best = max(contexts, key=lambda number: cover(asked, words(contexts[number])), default="0")
+    if not contexts or cover(asked, words(contexts[best])) < 0.8:
+        return {"verdict": "not_found", "context": 0, "quote": ""}
+    sentences = re.split(r"(?<=[.。])\s*", contexts[best].strip())
+    quote = max(sentences, key=lambda text: cover(asked, words(text)))
+    return {"verdict": "supported", "context": int(best), "quote": quote}
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(WORD.findall(text.lower()))
+
+
+def cover(part: frozenset[str], whole: frozenset[str]) -> float:
+    return len(part & whole) / len(part) if part else 0.0
+
+
+def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+    """Counts of words by hash, as floats."""
+    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    data = []
+    for index, text in enumerate(texts):
+        vector = [0.01] * DIMENSIONS
+        for word in words(text):
+            vector[int(hashlib.md5(word.encode()).hexdigest()[:8], 16) % DIMENSIONS] += 1.0
+        data.append({"object": "embedding", "index": index, "embedding": vector})
+    tokens = sum(-(-len(text) // 4) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "data": data, "model": body["model"], "usage": usage}
+
+
+def trouble(
+    message: str, kind: str, code: str | None = None, parameter: str | None = None
+) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "code": code, "param": parameter}}
+
+
+def key_of(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def share(*parts: Any) -> float:
+    """A number from 0 to 1, the same for the same parts."""
+    text = " ".join(map(str, parts))
+    return int(hashlib.sha256(text.encode()).hexdigest()[:13], 16) / 16**13
+
+
+class RemoteServer:
+    """The same server as a process of its own, by its address."""
+
+    def __init__(self, root: str) -> None:
+        self.root, self.url = root, f"{root}/v1"
+
+    def configure(self, **config: Any) -> None:
+        """Set everything anew, and forget what has come."""
+        data = json.dumps(asdict(Config(**config))).encode()
+        urllib.request.urlopen(f"{self.root}/config", data=data).read()
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        return dict(json.load(urllib.request.urlopen(f"{self.root}/stats")))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="OpenAI-compatible server with faults.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0)
+    options = parser.parse_args()
+    with FaultServer(port=options.port, latency=options.latency) as server:
+        print(server.url, flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

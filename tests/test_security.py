@@ -1,0 +1,184 @@
+"""A key is planted wherever one can be given, and then looked for in all that is shown or kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_openai import ChatOpenAI
+
+from ragas_judge.judge import Judge, OpenAIEmbedder, Recordings, RetryPolicy
+from ragas_judge.judge._secrets import redact
+from ragas_judge.judge.errors import EvaluatorError, SetupError
+from ragas_judge.metrics import Faithfulness
+from ragas_judge.runs import evaluate
+from ragas_judge.runs.cli import main
+
+KEY = "planted-4f1d9c7e-key"
+TAIL = "4f1d9c7e-key"
+ROW = {
+    "user_input": "Which wood?",
+    "response": "The hull is larch.",
+    "retrieved_contexts": ["The hull is larch."],
+}
+
+
+def of_argument(url: str) -> Judge:
+    return Judge("m", base_url=url, api_key=KEY, retry=RetryPolicy(attempts=1))
+
+
+def of_environment(url: str) -> Judge:
+    return Judge("m", base_url=url, retry=RetryPolicy(attempts=1))
+
+
+def of_client(url: str) -> Judge:
+    client = openai.AsyncOpenAI(base_url=url, api_key=KEY, default_headers={"x-key": KEY})
+    return Judge("m", client=client, retry=RetryPolicy(attempts=1))
+
+
+def of_synchronous_client(url: str) -> Judge:
+    client = openai.OpenAI(base_url=url, api_key=KEY)
+    return Judge("m", client=client, retry=RetryPolicy(attempts=1))
+
+
+def of_azure(url: str) -> Judge:
+    client = openai.AsyncAzureOpenAI(
+        azure_endpoint=url.removesuffix("/v1"), api_key=KEY, api_version="2024-10-21"
+    )
+    return Judge("m", client=client, retry=RetryPolicy(attempts=1))
+
+
+def of_langchain(url: str) -> Judge:
+    model = ChatOpenAI(model="m", base_url=url, api_key=KEY)  # type: ignore[arg-type]
+    return Judge.of(model, retry=RetryPolicy(attempts=1))
+
+
+def of_url(url: str) -> Judge:
+    planted = url.replace("//", f"//me:{KEY}@")
+    return Judge("m", base_url=planted, api_key=KEY, retry=RetryPolicy(attempts=1))
+
+
+WAYS = [
+    of_argument,
+    of_environment,
+    of_client,
+    of_synchronous_client,
+    of_azure,
+    of_langchain,
+    of_url,
+]
+
+
+def whole(error: BaseException) -> str:
+    """Everything a traceback would print, and what a log would."""
+    return "".join(traceback.format_exception(error)) + repr(error) + str(error.args)
+
+
+def shows(text: str) -> bool:
+    return KEY in text or TAIL in text
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+@pytest.mark.parametrize("make", WAYS)
+def test_a_service_that_echoes_the_key(
+    fake_openai: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    scripted: Any,
+    make: Any,
+    status: int,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    caplog.set_level(logging.DEBUG, logger="ragas_judge")
+    said = f"Incorrect API key provided: {KEY}. (Authorization: Bearer {KEY}), ends in {TAIL}"
+    judge = make(fake_openai(lambda body: fake_openai.Reply(said, status=status)).url)
+    policy = RetryPolicy(attempts=1, budget=9, sleep=scripted.no_sleep)
+    judge = Judge("m", transport=judge._live, retry=policy)
+    with pytest.raises(EvaluatorError) as caught:
+        asyncio.run(judge.ask(judge.request([("user", "x")])))
+    outcome = asyncio.run(Faithfulness(judge).explain(ROW))
+    seen = [
+        whole(caught.value),
+        repr(judge),
+        repr(judge._live),
+        outcome.reason,
+        whole(outcome.error),
+        str(outcome.evidence.to_dict()),
+        caplog.text,
+    ]
+    assert [text for text in seen if shows(text)] == []
+    assert "***" in str(caught.value)
+
+
+@pytest.mark.parametrize("make", WAYS)
+def test_no_file_holds_the_key(
+    fake_openai: Any,
+    scripted: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    make: Any,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def answer(body: dict[str, Any]) -> Any:
+        properties = body["response_format"]["json_schema"]["schema"]["properties"]
+        if "verdict" in str(properties):
+            return {key: {"verdict": "not_found", "context": 0, "quote": ""} for key in properties}
+        return {key: ["The hull is larch."] for key in properties}
+
+    live = make(fake_openai(answer).url)._live
+    recordings = Recordings(tmp_path / "recordings", mode="missing")
+    judge = Judge("m", transport=live, recordings=recordings, cache=tmp_path / "cache.sqlite")
+    evaluate([ROW], ["faithfulness"], judge, out=tmp_path / "run")
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert {"cache.sqlite", "manifest.json", "evidence.jsonl"} <= {file.name for file in files}
+    found = [file.name for file in files if shows(file.read_bytes().decode("latin-1"))]
+    assert found == []
+
+
+def test_the_command_line_shows_no_key(
+    fake_openai: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server = fake_openai(lambda body: fake_openai.Reply(f"no key {KEY}", status=401))
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"question": "q", "answer": "It is so.", "contexts": ["c"]}\n', "utf-8")
+    live = ("--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY", "--debug")
+    out = ("--metrics", "faithfulness", "--out", str(tmp_path / "run"))
+    assert main(["evaluate", str(rows), *live, *out]) == 3
+    shown = capsys.readouterr()
+    assert not shows(shown.out + shown.err)
+
+
+def test_an_embedder_shows_no_key(fake_openai: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OpenAIEmbedder("e", base_url="http://127.0.0.1:9/v1", api_key=KEY)
+    with pytest.raises(EvaluatorError) as caught:
+        asyncio.run(embedder.embed(["x"]))
+    assert not shows(repr(embedder) + whole(caught.value))
+
+
+@pytest.mark.parametrize("name", ["api_key", "extra_headers", "extra_query", "timeout"])
+def test_what_belongs_to_the_client_cannot_become_part_of_a_request(name: str) -> None:
+    with pytest.raises(SetupError, match="it would be recorded; pass a client="):
+        Judge("m", api_key=KEY, extra={name: {"Authorization": KEY}})
+
+
+@given(
+    st.text(min_size=8, max_size=40, alphabet=st.characters(min_codepoint=33, max_codepoint=126)),
+    st.text(),
+    st.integers(8, 40),
+)
+def test_no_part_of_eight_characters_is_left(secret: str, text: str, length: int) -> None:
+    shown = redact(f"{text} {secret} {secret[:length]}… …{secret[-length:]}", [secret])
+    if secret[:8] not in text and "*" not in secret:
+        assert secret[:8] not in shown.removeprefix(text)
