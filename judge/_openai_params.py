@@ -10,12 +10,13 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 RUNGS = ("json_schema", "json_object", "text")
-RENAMED = {"max_tokens": "max_completion_tokens"}
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""Two names of one parameter: a service that refuses the one may take the other."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*\w")
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed"
@@ -33,44 +34,73 @@ log = logging.getLogger("ragas_judge")
 
 @dataclass
 class Learnt:
-    """The state of the ladder for one endpoint and model."""
+    """What one endpoint has refused for one model.
+
+    Attributes:
+        rung: how far down the ways of asking for JSON.
+        refused: names of parameters, as they were sent.
+        one_of_two: temperature and top_p are not taken together.
+    """
 
     rung: int = 0
-    dropped: set[str] = field(default_factory=set)
-    renamed: dict[str, str] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    one_of_two: bool = False
 
     def apply(
         self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None
     ) -> dict[str, Any]:
-        """Request parameters as this service takes them."""
-        params = {
-            self.renamed.get(name, name): value
-            for name, value in sampling.items()
-            if name not in self.dropped
-        }
+        """Request parameters as this service takes them.
+
+        >>> Learnt(refused={"max_tokens", "seed"}).apply({"max_tokens": 9, "seed": 1}, None)
+        {'max_completion_tokens': 9}
+        """
+        names = {name: self._taken_as(name, sampling) for name in sampling}
+        params = {new: sampling[name] for name, new in names.items() if new is not None}
         form = response_format(schema, RUNGS[self.rung]) if schema is not None else None
         if form is not None:
             params["response_format"] = form
         return params
 
-    def learn(self, message: str, parameter: str | None, sent: Mapping[str, Any]) -> bool:
-        """Take a refusal to heart; False when it names nothing that can be changed."""
-        named = refused_parameter(message, parameter, sent)
-        if named is not None:
-            log.warning("%r is refused and will be changed or left out: %s", named, message[:200])
-        if named == "response_format":
-            if self.rung == len(RUNGS) - 1:
-                return False
-            self.rung += 1
+    def dropped(self, sampling: Mapping[str, Any]) -> tuple[str, ...]:
+        """Which of these parameters are left out, in order of their names."""
+        return tuple(sorted(name for name in sampling if self._taken_as(name, sampling) is None))
+
+    def _taken_as(self, name: str, sampling: Mapping[str, Any]) -> str | None:
+        both = name == "top_p" and "temperature" in sampling and "temperature" not in self.refused
+        if both and self.one_of_two:
+            return None  # the temperature is the one that was meant
+        names = (name, *LIMITS) if name in LIMITS else (name,)
+        return next((each for each in names if each not in self.refused), None)
+
+    def goes_on(
+        self,
+        message: str,
+        parameter: str | None,
+        sent: Mapping[str, Any],
+        again: Callable[[], Mapping[str, Any]],
+    ) -> bool:
+        """Take a refusal to heart: would the next try send something else?
+
+        Args:
+            message: what the service said, without keys.
+            parameter: what it named, where it does.
+            sent: the parameters that were sent.
+            again: makes them anew. Another call may have learnt the same while this one was
+                under way.
+        """
+        if again() != sent:
             return True
-        if named is None:
+        named = refused_parameter(message, parameter, sent)
+        if named is None or (named == "response_format" and self.rung == len(RUNGS) - 1):
             return False
-        original = {new: old for old, new in self.renamed.items()}.get(named, named)
-        if original in RENAMED and original not in self.renamed:
-            self.renamed[original] = RENAMED[original]
+        log.warning("%r is refused and will be changed or left out: %s", named, message[:200])
+        if named == "response_format":
+            self.rung += 1
+        elif named == "top_p" and "temperature" in sent and _CANNOT_BOTH.search(message):
+            self.one_of_two = True
         else:
-            self.dropped.add(original)
-        return True
+            self.refused.add(named)
+        return again() != sent
 
 
 _known: OrderedDict[tuple[str, str], Learnt] = OrderedDict()
@@ -88,9 +118,10 @@ def learnt_for(endpoint: str, model: str, own: dict[str, Learnt]) -> Learnt:
     """
     if "://" not in endpoint:
         return own.setdefault(model, Learnt())
+    key = (endpoint.rstrip("/"), model)
     with _lock:
-        found = _known.setdefault((endpoint, model), Learnt())
-        _known.move_to_end((endpoint, model))
+        found = _known.setdefault(key, Learnt())
+        _known.move_to_end(key)
         while len(_known) > MOST_KNOWN:
             _known.popitem(last=False)
         return found
@@ -112,7 +143,7 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
     if "response_format" in sent and _FORM & set(named) and not _TOO_LONG.search(message):
         return "response_format"
     if _CANNOT_BOTH.search(message) and "top_p" in named and "top_p" in sent:
-        return "top_p"  # of the two, the temperature is the one that was meant
+        return "top_p"
     told_apart = parameter is not None and not _VALUE.search(message)
     if not (told_apart or _UNSUPPORTED.search(message)):
         return None  # its value is refused, or something else

@@ -89,7 +89,7 @@ def adopt(llm: Any) -> Adopted:
     Raises:
         SetupError: ``llm`` is of no kind that ragas takes.
     """
-    if _is(llm, "langchain_core.language_models.base", "BaseLanguageModel"):
+    if _is_langchain(llm):
         return _langchain(llm)
     if _is(llm, "ragas.llms.base", "InstructorBaseRagasLLM"):
         return _structured(llm)
@@ -134,8 +134,40 @@ def with_system(words: str, messages: Sequence[Message]) -> tuple[Message, ...]:
     return (Message("system", words), *messages)
 
 
-def _langchain(model: Any, *, bypass_temperature: bool = False) -> Adopted:
-    sampling = sampling_of(model)
+def _is_langchain(value: Any) -> bool:
+    """A LangChain model, or what its ``bind`` makes."""
+    model = getattr(_binding(value), "bound", value)
+    return _is(model, "langchain_core.language_models.base", "BaseLanguageModel")
+
+
+def _binding(value: Any) -> Any:
+    return value if _is(value, "langchain_core.runnables.base", "RunnableBinding") else None
+
+
+def _unbound(model: Any) -> tuple[Any, dict[str, Any]]:
+    """The model itself, and the sampling parameters that are bound to it.
+
+    Raises:
+        SetupError: something is bound that a request of ours cannot carry.
+    """
+    binding = _binding(model)
+    if binding is None:
+        return model, {}
+    sampling = {name: value for name, value in binding.kwargs.items() if name in SAMPLING}
+    others = sorted(set(binding.kwargs) - set(sampling))
+    config = [name for name in ("config", "config_factories") if getattr(binding, name)]
+    unsent = [] if is_openai_family(binding.bound) else sorted(sampling)
+    if others or config or unsent or not is_json(sampling):
+        raise SetupError(
+            f"{type(binding.bound).__name__} comes with {', '.join(others + config + unsent)}"
+            " bound to it, which cannot be part of a request: pass the model without"
+        )
+    return binding.bound, sampling
+
+
+def _langchain(given: Any, *, bypass_temperature: bool = False) -> Adopted:
+    model, bound = _unbound(given)
+    sampling = {**sampling_of(model), **bound}
     transport = LangChainTransport(model, sampling)
     if is_openai_family(model) and not bypass_temperature:
         sampling.setdefault("temperature", 0.0)
@@ -146,10 +178,10 @@ def _ragas(llm: Any) -> Adopted:
     bypass = bool(getattr(llm, "bypass_temperature", False))
     if _is_plain(llm, "LangchainLLMWrapper", "agenerate_text"):
         inner = llm.langchain_llm
-        if not _is(inner, "langchain_core.language_models.base", "BaseLanguageModel"):
+        if not _is_langchain(inner):
             raise SetupError(
                 f"LangchainLLMWrapper around {type(inner).__qualname__}: it must hold a"
-                " LangChain model, not a chain or a model with bound arguments"
+                " LangChain model, not a chain"
             )
         return _langchain(inner, bypass_temperature=bypass)
     return model_name(llm), RagasTransport(llm), {} if bypass else {"temperature": 0.0}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from ._openai_clients import Clients
 from ._secrets import keys_of
-from .errors import EmbeddingError, SetupError
-from .foreign_errors import service_errors, translate
+from .errors import EmbeddingError, JudgeUnavailableError, SetupError
+from .foreign_errors import service_errors, told_in, translate
 from .threads import in_thread
 
 Vector = Sequence[float]
@@ -78,7 +80,7 @@ class FunctionEmbedder:
         try:
             vectors = await self._call(list(texts))
         except service_errors() as error:
-            told = translate(error, self.name)
+            told = translate(error, self.name, keys_of(getattr(self._function, "__self__", None)))
             raise told from told.__cause__
         return checked(vectors, len(texts), self.name)
 
@@ -96,6 +98,8 @@ class OpenAIEmbedder:
         model: the model's name.
         base_url, api_key: as the openai package reads them when None.
         batch_size: texts in one call, at most.
+
+    Its ``repr`` shows no key; a pickle of it holds the ``api_key`` that was given.
 
     Raises:
         SetupError: the batch size is below 1.
@@ -140,7 +144,12 @@ class OpenAIEmbedder:
         """
         size = self._batch_size
         batches = [list(texts[start : start + size]) for start in range(0, len(texts), size)]
-        found = await asyncio.gather(*map(self._embed, batches))
+        tasks = [asyncio.ensure_future(self._embed(batch)) for batch in batches]
+        try:
+            found = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:  # after one has failed, the others are of no use
+                task.cancel()
         vectors = [vector for batch, _ in found for vector in batch]
         counts = [tokens for _, tokens in found]
         tokens = None if None in counts else sum(filter(None, counts))
@@ -157,12 +166,26 @@ class OpenAIEmbedder:
         except openai.OpenAIError as error:
             told = translate(error, self.endpoint, keys_of(client))
             raise told from told.__cause__
-        vectors = [item.embedding for item in sorted(result.data, key=lambda item: item.index)]
-        return checked(vectors, len(texts), self.name), getattr(result.usage, "prompt_tokens", None)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            said = f"{self.endpoint}: the reply is not the JSON of vectors: {error}"
+            raise JudgeUnavailableError(said) from error
+        refused = told_in(result, self.endpoint, keys_of(client))
+        if refused is not None:
+            raise refused
+        items = sorted(getattr(result, "data", None) or (), key=_place)
+        vectors = [getattr(item, "embedding", None) for item in items]
+        usage = getattr(result, "usage", None)
+        return checked(vectors, len(texts), self.name), getattr(usage, "prompt_tokens", None)
 
     async def aclose(self) -> None:
         """Close the connections opened on the running event loop."""
         await self._clients.aclose()
+
+
+def _place(item: Any) -> int:
+    """Where a vector belongs; some services do not say, and keep the order."""
+    index = getattr(item, "index", None)
+    return index if isinstance(index, int) else 0
 
 
 async def embed_counted(
@@ -190,6 +213,8 @@ def adopt_embedder(embeddings: Any) -> Embedder:
     if isinstance(embeddings, Embedder):
         return embeddings
     name = _name(embeddings)
+    if _made_asynchronous(embeddings):
+        return FunctionEmbedder(embeddings.embed_documents, name)
     # A modern ragas object over a synchronous client has the async method, but it raises.
     synchronous = getattr(embeddings, "is_async", None) is False
     for method in ("aembed_texts", "aembed_documents", "embed_texts", "embed_documents"):
@@ -202,6 +227,14 @@ def adopt_embedder(embeddings: Any) -> Embedder:
         f"embeddings of type {type(embeddings).__name__} are not understood: pass an object with"
         " embed_documents or embed_texts, or a function from texts to vectors"
     )
+
+
+def _made_asynchronous(embeddings: Any) -> bool:
+    """Is it LangChain's own ``aembed_documents``, which uses asyncio's threads?"""
+    inner = getattr(embeddings, "embeddings", None) or embeddings  # ragas' wrapper
+    base = getattr(sys.modules.get("langchain_core.embeddings"), "Embeddings", None)
+    own = getattr(type(inner), "aembed_documents", None)
+    return own is not None and own is getattr(base, "aembed_documents", None)
 
 
 def _name(embeddings: Any) -> str:
@@ -217,9 +250,12 @@ def checked(vectors: Any, count: int, name: str) -> list[list[float]]:
     """The vectors as lists of floats.
 
     Raises:
-        EmbeddingError: not one vector a text, or vectors of differing or no length.
+        EmbeddingError: not one vector a text, no numbers, or vectors of differing or no length.
     """
-    rows = [[float(x) for x in vector] for vector in vectors]
+    try:
+        rows = [[float(x) for x in vector] for vector in vectors]
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError(f"{name}: what came back are not vectors of numbers") from error
     if len(rows) != count:
         raise EmbeddingError(f"{name}: {len(rows)} vectors for {count} texts")
     if len({len(row) for row in rows}) > 1 or not all(rows):

@@ -6,10 +6,11 @@ status, where there is one, goes before the class.
 
 from __future__ import annotations
 
+import datetime
 import email.utils
 import sys
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ._secrets import redact
@@ -79,15 +80,18 @@ TABLE: Mapping[str, type[EvaluatorError]] = {
 """Package and class -> our class. The most derived class that is named here decides."""
 
 NOT_OF_THE_SERVICE = frozenset((
-    "openai.OpenAIError", "openai.InvalidWebhookSignatureError",
+    "openai.OpenAIError", "openai.InvalidWebhookSignatureError", "openai.APIRemovedInV1",
     "openai.WebSocketQueueFullError", "openai._AmbiguousModuleClientUsageError",
-    "httpx.CookieConflict", "httpx.StreamError",
+    "openai.MissingDependencyError", "openai.MissingStreamClassError",
+    "openai.MutuallyExclusiveAuthError", "openai.StreamAlreadyConsumed",
+    "httpx.CookieConflict", "httpx.StreamError", "httpx.StreamClosed", "httpx.StreamConsumed",
+    "httpx.RequestNotRead", "httpx.ResponseNotRead",
     "langchain_core.LangChainException", "langchain_core.TracerException",
     "instructor.InstructorError", "instructor.ClientError", "instructor.ConfigurationError",
     "instructor.ModeError", "instructor.MultimodalError",
 ))  # fmt: skip
-"""Mistakes in how a client is used: they are raised as they are. Their derived classes may
-stand in the table."""
+"""Mistakes in how a client is used, and roots that say nothing. Each stands for itself alone,
+not for the classes derived from it: a new one must be put here or into the table."""
 
 ROOTS = {
     "openai": "APIError",
@@ -104,7 +108,12 @@ ROOTS = {
 SAME = {"httpx2": "httpx"}
 """Packages with the classes of another."""
 
-QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+QUOTA = (
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "credit balance is too low",  # Anthropic, with status 400
+)
 SAID = 300
 """Characters of a foreign message that are kept."""
 
@@ -149,23 +158,46 @@ def translate(
         secrets: keys that must not be shown.
     """
     status = status_of(error)
-    cls = by_status(status) if status else ours_for(error)
+    cls = by_status(status) if status else (_by_transport(error) or ours_for(error))
     if cls is None or not issubclass(cls, JudgeError):
         cls = JudgeRequestError
-    if cls is JudgeTimeoutError and _never_connected(error):
-        cls = JudgeUnreachableError
     if _quota(error, status):
         cls = JudgeQuotaError
-    raw = _said(error)
-    said = redact(raw, secrets)
+    said = shown(_said(error), secrets) or type(error).__name__
     prefix = f"{endpoint}: HTTP {status}" if status else endpoint
     found = cls(
-        f"{prefix}: {said[:SAID] or type(error).__name__}{_hint(status, endpoint)}",
+        f"{prefix}: {said}{_hint(status, endpoint)}",
         status=status,
         retry_after=retry_after(_headers(error)),
     )
-    found.__cause__ = error if said == raw else None
+    whole = "\n".join(map(str, _chain(error)))
+    found.__cause__ = error if redact(whole, secrets) == whole else None
     return found
+
+
+def told_in(body: Any, endpoint: str, secrets: Collection[str | None] = ()) -> JudgeError | None:
+    """Our error for one that a service put into a reply of status 200; None: there is none.
+
+    >>> from types import SimpleNamespace
+    >>> told_in(SimpleNamespace(error={"message": "slow down", "code": 429}), "x")
+    JudgeRateLimitError('x: slow down')
+    """
+    error = getattr(body, "error", None)
+    if not error:
+        return None
+    details = error if isinstance(error, Mapping) else {}
+    status = details.get("code")
+    cls: type[JudgeError] = JudgeUnavailableError
+    if any(word in str(error) for word in QUOTA):
+        cls = JudgeQuotaError
+    elif isinstance(status, int) and status >= 400:
+        cls = by_status(status)
+    return cls(f"{endpoint}: {shown(str(details.get('message') or error), secrets)}")
+
+
+def shown(text: str, secrets: Collection[str | None] = ()) -> str:
+    """A foreign text fit for a message: one line, not long, without keys."""
+    return redact(" ".join(text.split()), secrets)[:SAID]
 
 
 def status_of(error: BaseException | None) -> int | None:
@@ -195,9 +227,10 @@ def by_status(status: int) -> type[JudgeError]:
 def _said(error: BaseException) -> str:
     message = getattr(error, "message", None)
     said = message if isinstance(message, str) and message else str(error)
-    if error.__cause__ is not None and named(type(error)).endswith(".APIConnectionError"):
-        said = f"{said} ({error.__cause__})"  # "Connection error." alone does not help
-    return " ".join(said.split())
+    cause = str(error.__cause__ or "")
+    if cause and any(cls.__name__ == "APIConnectionError" for cls in type(error).__mro__):
+        return f"{said} ({cause})"  # "Connection error." alone does not help
+    return said
 
 
 def _headers(error: BaseException) -> Mapping[str, str]:
@@ -205,27 +238,39 @@ def _headers(error: BaseException) -> Mapping[str, str]:
     return headers if isinstance(headers, Mapping) else {}
 
 
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that a traceback would print with it."""
+    while error is not None:
+        yield error
+        hidden = error.__suppress_context__
+        error = error.__cause__ or (None if hidden else error.__context__)
+
+
+def _by_transport(error: BaseException) -> type[EvaluatorError] | None:
+    """Our class for the HTTP client's error below a package's own, which says less.
+
+    A timeout before there was a connection, for one, means that nobody is there.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if named(type(cause)).startswith("httpx."):
+            return ours_for(cause)
+        cause = cause.__cause__
+    return None
+
+
 def _quota(error: BaseException, status: int | None) -> bool:
-    """No money left, which some services tell with the status of "too many requests"."""
-    if status not in (402, 403, 429):
+    """No money left, which services tell in several ways."""
+    if status not in (None, 400, 402, 403, 429):
         return False
     told = (getattr(error, "code", None), getattr(error, "type", None), _said(error))
     return status == 402 or any(word in str(each) for each in told for word in QUOTA)
 
 
-def _never_connected(error: BaseException) -> bool:
-    cause: BaseException | None = error
-    while cause is not None:
-        if named(type(cause)) == "httpx.ConnectTimeout":
-            return True
-        cause = cause.__cause__
-    return False
-
-
 def _hint(status: int | None, endpoint: str) -> str:
     if status != 404 or "://" not in endpoint:
         return ""
-    whole = endpoint.rstrip("/").endswith("/v1")
+    whole = endpoint.rstrip("/").endswith("/v1") or "/openai/" in f"{endpoint}/"  # Azure's
     return " (is the model's name right?)" if whole else " (does the address end in /v1?)"
 
 
@@ -250,6 +295,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
         date = email.utils.parsedate_to_datetime(value)
     except ValueError:
         return None
+    if date.tzinfo is None:  # "-0000": the time is UTC, whatever the sender's zone is
+        date = date.replace(tzinfo=datetime.UTC)
     return max(0.0, date.timestamp() - (time.time() if now is None else now))
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._openai_clients import public_url
+from ._openai_clients import PerLoop, public_url
 from ._openai_params import RUNGS, learnt_for
-from ._secrets import keys_of
+from ._secrets import account_of, keys_of, redact
 from .errors import JudgeError
 from .foreign_errors import service_errors, translate
 from .openai_transport import STALE_LIMIT, completion_reply, from_ended_loop, reply_state
+from .threads import in_thread
 from .types import Reply, ReplyState, Request, Usage
 
 if TYPE_CHECKING:
@@ -47,30 +49,30 @@ class LangChainTransport:
         """Nothing is connected yet."""
         self._sampling = dict(sampling or {})
         self._is_openai = is_openai_family(model)
+        self._is_synchronous = runs_in_the_default_pool(model)
         self._model = _bare_copy(model, self._sampling) if self._is_openai else model
-        # Votes repeat a question on purpose; a LangChain cache would answer from memory.
-        self._uncached = self._model.model_copy(update={"cache": False})
         client = getattr(model, "root_async_client", None)
+        self._per_loop = PerLoop(client) if self._is_openai else None
         url = getattr(client, "base_url", None)
-        self._keys = keys_of(client)
         self.endpoint = public_url(str(url)) if url else f"LangChain {type(model).__name__}"
         self._learnt = learnt_for(self.endpoint, str(getattr(model, "model_name", "")), {})
+        self._renames_limit = _renames_the_limit(model)
 
     async def send(self, request: Request) -> Reply:
         """Send one request once; a refused parameter is left out and the request sent anew."""
         import openai
 
         prompt, stale = prompt_value(request.messages), 0
-        model = self._uncached if request.repetition else self._model
+        model = self._model_here(cached=not request.repetition)
         while True:
             rung = RUNGS[self._learnt.rung] if request.schema and self._is_openai else "text"
-            params, dropped = self._params(request), self._dropped(request)
+            sent, dropped = self._params(request), self._dropped(request)
             try:
-                result = await model.agenerate_prompt([prompt], **params)
-            except openai.BadRequestError as error:
-                # Another call may have learnt the same while this one was under way.
-                moved = self._params(request) != params
-                if not moved and not self._learnt.learn(error.message, error.param, params):
+                result = await self._generate(model, prompt, sent)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                said = redact(error.message, self._keys())
+                again = partial(self._params, request)
+                if not self._learnt.goes_on(said, error.param, sent, again):
                     told = self._told(error)
                     raise told from told.__cause__
             except _may_hold_a_reply() as error:
@@ -81,15 +83,40 @@ class LangChainTransport:
             else:
                 return result_reply(result, self.endpoint, rung=rung, dropped=dropped)
 
+    def _model_here(self, *, cached: bool) -> Any:
+        """The model, with connections of this event loop.
+
+        Votes repeat a question on purpose; a LangChain cache would answer from memory.
+        """
+        update: dict[str, Any] = {} if cached else {"cache": False}
+        if self._per_loop is not None:
+            root = self._per_loop.here()
+            update |= {"root_async_client": root, "async_client": root.chat.completions}
+        return self._model.model_copy(update=update) if update else self._model
+
+    async def _generate(self, model: Any, prompt: PromptValue, params: dict[str, Any]) -> Any:
+        if self._is_synchronous:  # LangChain would run it in asyncio's own threads
+            return await in_thread(model.generate_prompt, [prompt], **params)
+        if self._renames_limit and "max_tokens" in params:
+            limit = {"max_tokens": params["max_tokens"]}  # here it is not renamed
+            body = {**(params.get("extra_body") or {}), **limit}
+            rest = {name: value for name, value in params.items() if name not in limit}
+            params = {**rest, "extra_body": body}
+        return await model.agenerate_prompt([prompt], **params)
+
     def _params(self, request: Request) -> dict[str, Any]:
+        """What the service will be sent."""
         if not self._is_openai:
             return {}
-        return self._learnt.apply(request.sampling, request.schema)
+        sampling = dict(request.sampling)
+        if self._renames_limit and "max_tokens" in sampling:
+            sampling["max_completion_tokens"] = sampling.pop("max_tokens")
+        return self._learnt.apply(sampling, request.schema)
 
     def _dropped(self, request: Request) -> tuple[str, ...]:
         """Sampling parameters of the request that do not apply to its reply."""
         if self._is_openai:
-            return tuple(sorted(self._learnt.dropped))
+            return self._learnt.dropped(request.sampling)
         own, asked = self._sampling, request.sampling.items()
         return tuple(sorted(name for name, value in asked if own.get(name) != value))
 
@@ -103,7 +130,7 @@ class LangChainTransport:
         import openai
 
         if isinstance(error, openai.LengthFinishReasonError):
-            return completion_reply(error.completion, rung, dropped, self.endpoint)
+            return completion_reply(error.completion, rung, dropped, self.endpoint, self._keys())
         filtered = isinstance(error, openai.ContentFilterFinishReasonError)
         # AzureChatOpenAI's own words, where no response format is asked for.
         if filtered or (isinstance(error, ValueError) and "content filter" in str(error)):
@@ -114,12 +141,15 @@ class LangChainTransport:
         raise error
 
     def _told(self, error: Exception) -> JudgeError:
-        return translate(error, self.endpoint, self._keys)
+        return translate(error, self.endpoint, self._keys())
+
+    def _keys(self) -> list[str]:
+        return keys_of(self._model_here(cached=True))
 
     @property
     def account(self) -> int:
         """Tells this key's account from others in this process."""
-        return hash(tuple(self._keys))
+        return account_of(getattr(self._model, "root_async_client", None))
 
     def __repr__(self) -> str:
         """Name the endpoint; no key is shown."""
@@ -142,16 +172,47 @@ def is_openai_family(model: Any) -> bool:
     )
 
 
+def _renames_the_limit(model: Any) -> bool:
+    """Does the model send ``max_tokens`` as ``max_completion_tokens``, whatever it is told?"""
+    module = "langchain_openai.chat_models"
+    names = (("base", "ChatOpenAI"), ("azure", "AzureChatOpenAI"))
+    found = (loaded(f"{module}.{part}", name) for part, name in names)
+    return isinstance(model, tuple(cls for cls in found if cls is not None))
+
+
+_PARTS = {
+    "BaseChatModel": "chat_models",
+    "SimpleChatModel": "chat_models",
+    "BaseLLM": "llms",
+    "LLM": "llms",
+}
+
+
+def runs_in_the_default_pool(model: Any) -> bool:
+    """Has a LangChain model a synchronous way only?
+
+    LangChain runs that one in asyncio's own threads, where a call that hangs can be neither
+    given up nor left behind when the program ends.
+
+    >>> runs_in_the_default_pool(object())
+    False
+    """
+    module = "langchain_core.language_models"
+    bases = [loaded(f"{module}.{part}", name) for name, part in _PARTS.items()]
+    return hasattr(model, "_agenerate") and all(
+        getattr(type(model), method, None) in {getattr(base, method, None) for base in bases}
+        for method in ("_agenerate", "_acall")
+    )
+
+
 def _bare_copy(model: Any, sampling: Mapping[str, Any]) -> Any:
-    root = model.root_async_client.with_options(max_retries=0)
     kept = {
         name: value
         for name, value in model.model_kwargs.items()
         if name not in sampling and name not in OURS
     }
     own = {name: None for name in sampling if name in type(model).model_fields}
-    client = {"root_async_client": root, "async_client": root.chat.completions}
-    return model.model_copy(update={**own, **client, "n": None, "model_kwargs": kept})
+    return model.model_copy(update={**own, "n": None, "model_kwargs": kept})
 
 
 def prompt_value(messages: Sequence[Message]) -> PromptValue:

@@ -18,6 +18,7 @@ MOST = 64
 """Calls at once that a window grows to when nobody set a number."""
 FIRST = 4
 """Where it starts then."""
+RAMP = 0.5
 NARROWEST = 0.02
 FASTEST_CUT = 0.7
 TRUSTED_SHARE = 0.2
@@ -65,6 +66,7 @@ class Window:
     """Calls that may be under way at once.
 
     One call is sent alone first: it may show that the key is wrong or that nobody is there.
+    When it shows nothing for a while, ``open`` lets others go, too.
 
     >>> window = Window(Limits())
     >>> window.width
@@ -74,10 +76,10 @@ class Window:
     4.0
     >>> for _ in range(4): window.answered(4, full=True, seconds=0.5)
     >>> window.width
-    8.0
-    >>> window.refused(7)
+    6.0
+    >>> window.refused(5)
     >>> window.width
-    7.0
+    5.0
     """
 
     limits: Limits
@@ -94,6 +96,10 @@ class Window:
         """The widest it can become."""
         return self.limits.concurrency or MOST
 
+    def open(self) -> None:
+        """Let more than the first call go."""
+        self.width = max(self.width, float(self.limits.concurrency or FIRST))
+
     def answered(self, under_way: int, *, full: bool, seconds: float) -> None:
         """A call was answered.
 
@@ -105,7 +111,7 @@ class Window:
         self._count(under_way, refused=False)
         if not self.has_answered:
             self.has_answered = True
-            self.width = float(self.limits.concurrency or FIRST)
+            self.open()
         elif full and not self._crowded(seconds):
             self.width = min(self.width + self._step(), float(self.ceiling))
 
@@ -123,7 +129,7 @@ class Window:
 
     def _step(self) -> float:
         if self._refused_at is None:
-            return 1.0  # doubles with each round until the first refusal
+            return RAMP  # half as wide again with each round until the first refusal
         if self.width < 1:
             return 0.06 * self.width
         if self.width > 0.8 * self._refused_at:

@@ -7,19 +7,20 @@ attribute of a client handed in is ever written.
 from __future__ import annotations
 
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
-from ._openai_clients import Clients, public_url
+from ._openai_clients import Clients, PerLoop, public_url
 from ._openai_params import RUNGS, Learnt, learnt_for
-from ._secrets import account_of, keys_of
+from ._secrets import account_of, keys_of, redact
 from .errors import JudgeError, JudgeUnavailableError
-from .foreign_errors import translate
+from .foreign_errors import shown, told_in, translate
 from .retry import ATTEMPT_SECONDS
 from .threads import in_thread
 from .types import Reply, ReplyState, Request, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 FINISHES: Mapping[str, ReplyState] = {
     "stop": ReplyState.COMPLETE,
@@ -63,6 +64,8 @@ class OpenAITransport:
         api_key: as the openai package reads it (``OPENAI_API_KEY``) when None.
         client: a ready ``AsyncOpenAI``, ``OpenAI`` or Azure client to use instead. A
             synchronous one runs in a thread, so that it does not hold up the others.
+
+    Its ``repr`` shows no key; a pickle of it holds the ``api_key`` that was given.
     """
 
     def __init__(
@@ -71,6 +74,8 @@ class OpenAITransport:
         """Nothing is connected yet."""
         self._clients = Clients(base_url=base_url, api_key=api_key)
         self._client = None if client is None else client.with_options(max_retries=0)
+        asynchronous = hasattr(getattr(client, "_client", None), "aclose")
+        self._per_loop = PerLoop(client) if asynchronous else None
         self._own: dict[str, Learnt] = {}
         given = client is not None
         self.endpoint = public_url(str(client.base_url)) if given else self._clients.endpoint
@@ -85,30 +90,36 @@ class OpenAITransport:
         import openai
 
         learnt = learnt_for(self.endpoint, request.model, self._own)
+
+        def params() -> dict[str, Any]:
+            return learnt.apply(request.sampling, request.schema)
+
+        messages = [message._asdict() for message in request.messages]
         while True:
-            rung, dropped = RUNGS[learnt.rung], tuple(sorted(learnt.dropped))
-            params = learnt.apply(request.sampling, request.schema)
-            messages = [message._asdict() for message in request.messages]
+            rung, dropped = RUNGS[learnt.rung], learnt.dropped(request.sampling)
+            sent = params()
             try:
-                completion = await self._create(model=request.model, messages=messages, **params)
-            except openai.BadRequestError as error:
-                # Another call may have learnt the same while this one was under way.
-                moved = learnt.apply(request.sampling, request.schema) != params
-                if not moved and not learnt.learn(error.message, error.param, params):
+                completion = await self._create(model=request.model, messages=messages, **sent)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                said = redact(error.message, self._keys())
+                if not learnt.goes_on(said, error.param, sent, params):
                     told = self._told(error)
                     raise told from told.__cause__
             except openai.OpenAIError as error:
                 told = self._told(error)
                 raise told from told.__cause__
-            except ValueError as error:
+            except (json.JSONDecodeError, UnicodeDecodeError) as error:
                 said = f"{self.endpoint}: the reply is not the JSON of a chat completion: {error}"
-                raise JudgeUnavailableError(said) from error
+                raise JudgeUnavailableError(shown(said, self._keys())) from error
             else:
                 rung = rung if request.schema else "text"
-                return completion_reply(completion, rung, dropped, self.endpoint)
+                return completion_reply(completion, rung, dropped, self.endpoint, self._keys())
 
     def _told(self, error: Exception) -> JudgeError:
-        return translate(error, self.endpoint, keys_of(self._client_here()))
+        return translate(error, self.endpoint, self._keys())
+
+    def _keys(self) -> list[str]:
+        return keys_of(self._client_here())
 
     @property
     def account(self) -> int:
@@ -143,12 +154,14 @@ class OpenAITransport:
         return await create(**arguments)
 
     def _client_here(self) -> Any:
-        """The caller's client, or one of our own for this event loop."""
+        """The caller's client, or one of our own, for this event loop."""
+        if self._per_loop is not None:
+            return self._per_loop.here()
         return self._clients.here() if self._client is None else self._client
 
     async def aclose(self) -> None:
         """Close the connections opened on the running loop."""
-        await self._clients.aclose()
+        await (self._per_loop or self._clients).aclose()
 
 
 def _joined(parts: Any) -> str:
@@ -156,16 +169,21 @@ def _joined(parts: Any) -> str:
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
-def completion_reply(completion: Any, rung: str, dropped: tuple[str, ...], endpoint: str) -> Reply:
+def completion_reply(
+    completion: Any,
+    rung: str,
+    dropped: tuple[str, ...],
+    endpoint: str,
+    secrets: Collection[str | None] = (),
+) -> Reply:
     """Our reply for a chat completion.
 
     Raises:
-        JudgeError: it has no choices.
+        JudgeError: it has no choices, or holds an error instead.
     """
-    error = getattr(completion, "error", None)
-    if error:
-        said = error.get("message", error) if isinstance(error, dict) else error
-        raise JudgeUnavailableError(f"{endpoint}: {said}")
+    told = told_in(completion, endpoint, secrets)
+    if told is not None:
+        raise told
     if not getattr(completion, "choices", None) or completion.choices[0].message is None:
         raise JudgeError(f"{endpoint}: a reply without choices: not an OpenAI-compatible server?")
     choice = completion.choices[0]

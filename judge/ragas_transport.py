@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._openai_params import Learnt
+from ._secrets import keys_of, redact
 from .errors import SetupError
 from .foreign_errors import service_errors, status_of, translate
 from .langchain_transport import prompt_value, result_reply, usage_of
@@ -55,7 +56,7 @@ class RagasTransport:
         try:
             result = await generate(prompt_value(request.messages), n=1, temperature=temperature)
         except service_errors() as error:
-            told = translate(error, self.endpoint)
+            told = translate(error, self.endpoint, keys_of(self._llm))
             raise told from told.__cause__
         reply = result_reply(result, self.endpoint, dropped=dropped)
         if reply.finish is None and reply.text and not self._llm.is_finished(result):
@@ -103,8 +104,7 @@ class RagasStructuredTransport:
                 completion = _unparsed(error)
                 if completion is not None:
                     return raw_reply(completion, rung, dropped)
-                # Another call may have learnt the same while this one was under way.
-                if self._params(request) == params and not self._refused(error, params):
+                if not self._goes_on(error, request, params):
                     told = self._told(error)
                     raise told from told.__cause__
             else:
@@ -118,7 +118,9 @@ class RagasStructuredTransport:
         return self._learnt.apply(request.sampling, None) if self._adjustable else {}
 
     def _dropped(self, request: Request) -> tuple[str, ...]:
-        return tuple(sorted(self._learnt.dropped if self._adjustable else request.sampling))
+        if self._adjustable:
+            return self._learnt.dropped(request.sampling)
+        return tuple(sorted(request.sampling))
 
     async def _generate(self, request: Request, params: Mapping[str, Any], model: Any) -> Any:
         llm, messages = self._llm, request.messages
@@ -134,17 +136,19 @@ class RagasStructuredTransport:
             return await llm.agenerate(flat(messages), model)
         return await in_thread(llm.generate, flat(messages), model)
 
-    def _refused(self, error: BaseException, params: Mapping[str, Any]) -> bool:
-        """Was one of the parameters refused, by the service or by its client's signature?"""
+    def _goes_on(self, error: BaseException, request: Request, sent: Mapping[str, Any]) -> bool:
+        """Was a parameter refused, by the service or its client's signature, and is it known?"""
         cause = _cause(error)
         if not isinstance(cause, TypeError) and status_of(cause) not in (400, 422):
             return False
-        return self._learnt.learn(str(cause), getattr(cause, "param", None), params)
+        said = redact(str(cause), keys_of(self._llm))
+        param = getattr(cause, "param", None)
+        return self._learnt.goes_on(said, param, sent, lambda: self._params(request))
 
     def _told(self, error: BaseException) -> BaseException:
         cause = _cause(error)
         known = isinstance(cause, service_errors()) or status_of(cause) is not None
-        return translate(cause, self.endpoint) if known else error
+        return translate(cause, self.endpoint, keys_of(self._llm)) if known else error
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -63,9 +63,9 @@ class RetryPolicy:
             it is not begun.
         connect_budget: the same for a service that cannot be reached and has not answered
             anything yet.
-        patience: the first try is given up early, after this many times the slowest of the
-            latest replies, and made again with the whole ``attempt_timeout``: a call that
-            hangs then costs little. The service may charge for both. None: never.
+        patience: a try is given up early, after this many times the slowest of the latest
+            replies, and made again with twice the patience, so that a call that hangs costs
+            little. The service may charge for both. None: never.
         sleep: waits; replaced in tests.
 
     Raises:
@@ -76,7 +76,7 @@ class RetryPolicy:
     attempt_timeout: float = 120.0
     budget: float = 600.0
     connect_budget: float = 15.0
-    patience: float | None = 4.0
+    patience: float | None = 3.0
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
 
     def __post_init__(self) -> None:
@@ -169,6 +169,7 @@ class _Tries(Generic[T]):
     spent: float = 0.0
     """Seconds of all tries and waits, without those in the queue."""
     turn: Turn | None = None
+    given_up_early: int = 0
 
     async def once(self) -> T:
         """One try, in its turn."""
@@ -202,6 +203,7 @@ class _Tries(Generic[T]):
         except TimeoutError as error:
             if not clock.expired():
                 raise
+            self.given_up_early += 1
             message = f"{self.endpoint}: no reply within {seconds:.3g} s"
             raise JudgeTimeoutError(message) from error
         finally:
@@ -210,7 +212,7 @@ class _Tries(Generic[T]):
     def _seconds(self) -> float:
         """What this try may take."""
         patience = self.policy.patience
-        early = self.service.slow(patience) if patience and self.made == 1 else None
+        early = self.service.slow(patience * 2**self.given_up_early) if patience else None
         limits = [self.policy.attempt_timeout, self.policy.budget - self.spent, early]
         if self.deadline is not None:
             limits.append(self.deadline - time.monotonic())

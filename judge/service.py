@@ -31,7 +31,7 @@ REMEMBERED = 30.0
 LASTING = (JudgeAuthError, JudgeQuotaError, JudgeUnreachableError)
 """What the next call would meet, too."""
 OVERLOADED = (503, 529)
-ENOUGH = 20
+ENOUGH = 10
 """Replies from which their usual time is judged."""
 LEAST_PATIENCE = 1.0
 
@@ -113,6 +113,7 @@ class Turn:
 
     def failed(self, error: JudgeError) -> None:
         """The call failed."""
+        self.service.turns.hold_back()
         overloaded = error.status in OVERLOADED
         self._refused = isinstance(error, JudgeRateLimitError) or overloaded
         self._alive = isinstance(error, JudgeRequestError)

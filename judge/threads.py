@@ -91,7 +91,11 @@ class _Outcome:
     def give_to(self, future: asyncio.Future[Any]) -> None:
         if future.done():
             return
-        if self.error is not None:
+        if isinstance(self.error, StopIteration):  # no future takes it
+            told = RuntimeError("the function raised StopIteration")
+            told.__cause__ = self.error
+            future.set_exception(told)
+        elif self.error is not None:
             future.set_exception(self.error)
         else:
             future.set_result(self.value)

@@ -17,6 +17,8 @@ from .limits import Limits, Window
 from .loops import HELD_UP
 
 LONGEST_REST = 10.0
+ALONE = 2.0
+"""Seconds for which the first call holds up the others."""
 BURST = 1.0
 """Seconds' worth of a limit by the minute that may be used at once."""
 
@@ -56,6 +58,7 @@ class Turns:
         self._under_way = 0
         self._resting = 0
         self._usual = 0.0
+        self._holds_back = False
         self._free = {"rpm": float("-inf"), "tpm": float("-inf")}
 
     async def take(self, tokens: int = 0) -> Ticket:
@@ -97,6 +100,17 @@ class Turns:
             self._rest()
             self._admit()
 
+    def hold_back(self) -> None:
+        """A call has failed: until one is answered, no other is sent beside the first."""
+        self._holds_back = True
+
+    def _open(self) -> None:
+        """The first call takes its time: it may be slow, or hang."""
+        with self._lock:
+            if not (self.window.has_answered or self._holds_back):
+                self.window.open()
+                self._admit()
+
     def _rest(self) -> None:
         """Below one call at a time the place stays empty for a while after each call."""
         if self.window.width >= 1 or not self._waiting:
@@ -122,6 +136,8 @@ class Turns:
         now = self.clock()
         delay = max(self._reserve("rpm", 1, now), self._reserve("tpm", waiter.tokens, now))
         waiter.ticket = Ticket(self._under_way, delay, now + delay)
+        if not self.window.has_answered and self._under_way == 1:
+            _post(waiter.loop, lambda: waiter.loop.call_later(ALONE, self._open))
         if not _post(waiter.loop, waiter.wake):  # its loop has ended
             self._under_way -= 1
 

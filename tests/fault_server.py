@@ -287,7 +287,7 @@ def break_list(answer: dict[str, Any], fault: str, key: str) -> dict[str, Any]:
     if fault == "short":
         pairs.pop(int(key[:8], 16) % len(pairs))
     elif fault == "longer":
-        pairs.append((str(len(pairs) + 1), pairs[0][1]))
+        pairs.append((str(max(map(int, answer)) + 1), pairs[0][1]))
     else:
         pairs.reverse()
     return dict(pairs)

@@ -451,7 +451,11 @@ def test_what_others_write_on_the_shared_model_does_not_leak(fake_openai: Any) -
 def test_retries_of_the_users_model_stay_as_they_were(fake_openai: Any) -> None:
     llm = chat_openai(fake_openai(), max_retries=5)
     _, transport, _ = adopt(llm)
-    assert transport._model.root_async_client.max_retries == 0
+
+    async def retries() -> int:
+        return int(transport._model_here(cached=True).root_async_client.max_retries)
+
+    assert asyncio.run(retries()) == 0
     assert llm.root_async_client.max_retries == llm.max_retries == 5
 
 
@@ -977,9 +981,18 @@ def test_unknown_objects_are_refused(llm: Any) -> None:
     assert "\n" not in str(e.value)
 
 
-def test_a_wrapped_chain_is_refused(fake_openai: Any) -> None:
-    chain = chat_openai(fake_openai()).bind(stop=["END"])
-    with pytest.raises(SetupError, match=r"around .*Binding: it must hold"):
+def test_bound_sampling_parameters_are_part_of_each_request(fake_openai: Any) -> None:
+    server = fake_openai(lambda body: ANSWER)
+    ask(quiet(LangchainLLMWrapper, chat_openai(server).bind(stop=["END"])))
+    assert server.bodies[0]["stop"] == ["END"]
+
+
+def test_what_else_is_bound_is_refused(fake_openai: Any) -> None:
+    model = chat_openai(fake_openai())
+    with pytest.raises(SetupError, match=r"ChatOpenAI comes with tools bound to it"):
+        Judge.of(model.bind(tools=[]))
+    chain = model | (lambda message: message)
+    with pytest.raises(SetupError, match=r"around RunnableSequence: it must hold"):
         Judge.of(quiet(LangchainLLMWrapper, chain))
 
 

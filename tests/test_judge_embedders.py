@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import json
+import os
+import threading
+import traceback
+import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import openai
 import pytest
+from langchain_core.embeddings import Embeddings
+from pydantic import SecretStr
 
 from ragas_judge.judge import (
     EmbeddedE5,
@@ -16,11 +25,25 @@ from ragas_judge.judge import (
     ScriptedTransport,
     adopt_embedder,
 )
-from ragas_judge.judge.errors import EmbeddingError, RecordingMissingError, SetupError
+from ragas_judge.judge.errors import (
+    EmbeddingError,
+    JudgeAuthError,
+    JudgeRateLimitError,
+    JudgeUnavailableError,
+    JudgeUnreachableError,
+    RecordingMissingError,
+    SetupError,
+)
+
+os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # ragas and what it imports announce removals
+    from ragas.embeddings import LangchainEmbeddingsWrapper
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+KEY = "planted-4f1d9c7e-key"
 TEXTS = ["one", "three"]
 VECTORS = [[3.0, 1.0], [5.0, 1.0]]
 
@@ -111,6 +134,153 @@ def test_an_openai_endpoint_is_asked_once_a_batch(fake_openai: Any) -> None:
     found = asyncio.run(embedder.embed(TEXTS))
     assert len(found) == 2
     assert [body["input"] for body in server.bodies] == [TEXTS]
+
+
+def test_many_texts_go_in_batches_and_come_back_in_order(fake_openai: Any) -> None:
+    server = fake_openai()
+    embedder = OpenAIEmbedder("e", base_url=server.url, api_key="none", batch_size=2)
+    texts = ["a", "bb", "ccc", "dddd", "eeeee"]
+    found, tokens = asyncio.run(embedder.embed_counted(texts))
+    assert sorted(body["input"] for body in server.bodies) == [texts[:2], texts[2:4], texts[4:]]
+    assert [sum(vector) for vector in found] == [9.0, 10.0, 11.0, 12.0, 13.0]
+    assert tokens == 5  # the server counts one a text
+
+
+def test_no_text_costs_no_call(fake_openai: Any) -> None:
+    server = fake_openai()
+    embedder = OpenAIEmbedder("e", base_url=server.url, api_key="none")
+    assert asyncio.run(embedder.embed_counted([])) == ([], 0)
+    assert server.seen == []
+
+
+def test_a_batch_size_below_one_is_refused() -> None:
+    with pytest.raises(SetupError, match="batch_size is at least 1, not 0"):
+        OpenAIEmbedder("e", api_key="none", batch_size=0)
+
+
+def test_an_embedder_without_a_key_is_told() -> None:
+    with pytest.raises(SetupError, match="no API key"):
+        asyncio.run(OpenAIEmbedder("e").embed(["x"]))
+
+
+def answered_by(answer: Any, monkeypatch: pytest.MonkeyPatch) -> OpenAIEmbedder:
+    """An embedder whose requests never leave the process: ``answer`` makes the responses."""
+    bases = openai.DefaultAsyncHttpxClient.__mro__
+    client = next(base for base in bases if base.__name__ == "AsyncClient")
+    http = importlib.import_module(client.__module__.split(".")[0])  # of httpx's two, the SDK's
+
+    def respond(request: Any) -> Any:
+        status, content = answer(json.loads(request.content)["input"])
+        text = content if isinstance(content, str) else json.dumps(content)
+        headers = {"content-type": "application/json"}
+        return http.Response(status, headers=headers, content=text.encode())
+
+    embedder = OpenAIEmbedder("e", base_url="http://judge.test/v1", api_key=KEY, batch_size=1)
+    transport = http.MockTransport(respond)
+    new = openai.AsyncOpenAI(
+        base_url="http://judge.test/v1",
+        api_key=KEY,
+        max_retries=0,
+        http_client=openai.DefaultAsyncHttpxClient(transport=transport),
+    )
+    monkeypatch.setattr(embedder._clients, "new", lambda: new)
+    return embedder
+
+
+def listed(vector: Any, **more: Any) -> dict[str, Any]:
+    return {"object": "list", "model": "e", "data": [{"embedding": vector, **more}]}
+
+
+def test_a_service_that_counts_no_tokens_and_numbers_no_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedder = answered_by(lambda texts: (200, listed([1.0, 2.0])), monkeypatch)
+    assert asyncio.run(embedder.embed_counted(["x"])) == ([[1.0, 2.0]], None)
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "expected"),
+    [
+        (401, {"error": {"message": f"no such key: {KEY}"}}, JudgeAuthError),
+        (429, {"error": {"message": "slow down"}}, JudgeRateLimitError),
+        (500, f"Authorization: Bearer {KEY}", JudgeUnavailableError),
+        (200, {"error": {"message": f"key {KEY} is being looked up"}}, JudgeUnavailableError),
+        (200, "no JSON", JudgeUnavailableError),
+        (200, listed(None, index=0), EmbeddingError),
+        (200, listed(["a"], index=0), EmbeddingError),
+        (200, {"data": []}, EmbeddingError),
+        (200, [[1.0]], EmbeddingError),
+    ],
+)
+def test_what_goes_wrong_at_the_service_is_told_without_the_key(
+    status: int, content: Any, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[list[str]] = []
+
+    def answer(texts: list[str]) -> tuple[int, Any]:
+        calls.append(texts)
+        return status, content
+
+    with pytest.raises(expected) as caught:
+        asyncio.run(answered_by(answer, monkeypatch).embed(["x"]))
+    assert type(caught.value) is expected
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert len(calls) == 1  # retries are the judge's matter
+
+
+def test_when_one_batch_fails_the_others_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def embed(texts: list[str]) -> Any:
+        if texts == ["bad"]:
+            raise JudgeUnavailableError("down")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(texts)
+
+    async def scenario() -> None:
+        with pytest.raises(JudgeUnavailableError):
+            await embedder.embed(["good", "bad"])
+        await asyncio.sleep(0)
+
+    ended: list[list[str]] = []
+    embedder = OpenAIEmbedder("e", api_key="none", batch_size=1)
+    monkeypatch.setattr(embedder, "_embed", embed)
+    asyncio.run(scenario())
+    assert ended == [["good"]]
+
+
+def test_what_goes_wrong_in_a_function_is_told_without_the_key() -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.openai_api_key = SecretStr(KEY)
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise ConnectionError(f"refused for {KEY}")
+
+    with pytest.raises(JudgeUnreachableError, match=r"Client: refused for \*\*\*") as caught:
+        asyncio.run(adopt_embedder(Client()).embed(["x"]))
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_embeddings_that_langchain_makes_asynchronous_run_in_a_thread_of_ours(
+    wrapped: bool,
+) -> None:
+    seen: list[str] = []
+
+    class Plain(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            seen.append(threading.current_thread().name)
+            return vectors(texts)
+
+        def embed_query(self, text: str) -> list[float]:
+            return vectors([text])[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ragas announces the end of its wrapper
+        embeddings = LangchainEmbeddingsWrapper(Plain()) if wrapped else Plain()
+    assert asyncio.run(adopt_embedder(embeddings).embed(TEXTS)) == VECTORS
+    assert seen == ["ragas-judge"]
 
 
 def judge(path: Path, mode: str, embeddings: Any) -> Judge:

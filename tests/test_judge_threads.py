@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import subprocess
 import sys
 import threading
@@ -11,9 +12,13 @@ from typing import Any
 
 import openai
 import pytest
+from langchain_core.language_models import LLM, FakeListLLM, SimpleChatModel
+from langchain_openai import ChatOpenAI
+from openai.resources.chat.completions import Completions
 
 from ragas_judge.judge import Judge, RetryPolicy, threads
 from ragas_judge.judge.errors import JudgeTimeoutError
+from ragas_judge.judge.langchain_transport import runs_in_the_default_pool
 from ragas_judge.judge.threads import in_thread
 
 
@@ -47,21 +52,26 @@ def test_variables_of_the_context_are_seen() -> None:
 
 def test_no_more_than_so_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "MOST", 3)
-    lock, under_way, most = threading.Lock(), 0, 0
+    release, before = threading.Event(), set(threading.enumerate())
 
-    def call() -> None:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        with lock:
-            under_way -= 1
+    async def many() -> list[threading.Thread]:
+        calls = [asyncio.create_task(in_thread(release.wait)) for _ in range(6)]
+        await asyncio.sleep(0)  # each has begun, or waits
+        begun = [thread for thread in threading.enumerate() if thread not in before]
+        release.set()
+        assert await asyncio.gather(*calls) == [True] * 6
+        return begun
 
-    async def many() -> None:
-        await asyncio.gather(*(in_thread(call) for _ in range(30)))
+    try:
+        assert len(asyncio.run(many())) == 3
+    finally:
+        release.set()
 
-    asyncio.run(many())
-    assert 1 <= most <= 3
+
+def test_the_one_error_that_no_future_takes_comes_through_as_another() -> None:
+    with pytest.raises(RuntimeError, match="raised StopIteration") as caught:
+        asyncio.run(in_thread(next, iter(())))
+    assert isinstance(caught.value.__cause__, StopIteration)
 
 
 def test_a_call_that_hangs_is_given_up_and_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +133,7 @@ def test_a_thread_that_hangs_does_not_keep_the_program_alive() -> None:
 
 
 def test_a_synchronous_client_runs_side_by_side_and_is_timed_out(fake_openai: Any) -> None:
-    together, release = threading.Barrier(8), threading.Event()
+    together, release = threading.Barrier(16), threading.Event()
 
     def answer(body: dict[str, Any]) -> str:
         if body["messages"][-1]["content"] == "hang":
@@ -134,7 +144,7 @@ def test_a_synchronous_client_runs_side_by_side_and_is_timed_out(fake_openai: An
 
     client = openai.OpenAI(base_url=fake_openai(answer).url, api_key="none")
     quick = RetryPolicy(attempts=1, attempt_timeout=0.3)
-    judge = Judge("m", client=client, concurrency=8, retry=quick)
+    judge = Judge("m", client=client, concurrency=16, retry=quick)
     judge._line.service.turns.window.answered(1, full=True, seconds=0.0)  # no call alone first
 
     async def ask(text: str) -> str:
@@ -143,10 +153,64 @@ def test_a_synchronous_client_runs_side_by_side_and_is_timed_out(fake_openai: An
     async def scenario() -> list[str]:
         with pytest.raises(JudgeTimeoutError):
             await ask("hang")
-        return await asyncio.gather(*(ask(str(number)) for number in range(8)))
+        return await asyncio.gather(*(ask(str(number)) for number in range(16)))
 
     try:
-        assert asyncio.run(scenario()) == ["fine"] * 8
+        assert asyncio.run(scenario()) == ["fine"] * 16
     finally:
         release.set()
         client.close()
+
+
+def test_a_synchronous_client_is_told_how_long_it_may_take(
+    fake_openai: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own timeout ends the thread, which nobody waits for any more."""
+    seconds: list[float] = []
+    create = Completions.create
+
+    @functools.wraps(create)
+    def spy(*arguments: Any, **named: Any) -> Any:
+        seconds.append(named["timeout"])
+        return create(*arguments, **named)
+
+    monkeypatch.setattr(Completions, "create", spy)
+    client = openai.OpenAI(base_url=fake_openai().url, api_key="none")
+    judge = Judge("m", client=client, retry=RetryPolicy(attempts=1, attempt_timeout=77.0))
+    asyncio.run(judge.ask(judge.request([("user", "x")])))
+    client.close()
+    assert seconds == [77.0]
+
+
+class Synchronous:
+    """What a user writes who knows only the synchronous way."""
+
+    def _call(self, *arguments: Any, **named: Any) -> str:
+        return threading.current_thread().name
+
+    @property
+    def _llm_type(self) -> str:
+        return "synchronous"
+
+
+class SynchronousChat(Synchronous, SimpleChatModel):
+    pass
+
+
+class SynchronousLLM(Synchronous, LLM):
+    pass
+
+
+@pytest.mark.parametrize("model", [SynchronousChat(), SynchronousLLM()])
+def test_a_model_that_langchain_makes_asynchronous_runs_in_a_thread_of_ours(model: Any) -> None:
+    judge = Judge.of(model)
+    reply, _ = asyncio.run(judge.ask(judge.request([("user", "x")])))
+    assert reply.text == "ragas-judge"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [FakeListLLM(responses=["x"]), ChatOpenAI(model="m", api_key="none"), object()],  # type: ignore[arg-type]
+)
+def test_a_model_with_an_asynchronous_way_of_its_own_is_left_to_it(model: Any) -> None:
+    assert not runs_in_the_default_pool(model)
