@@ -139,7 +139,8 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
     >>> refused_parameter(too_large, "max_tokens", {"max_tokens": 9000}) is None
     True
     """
-    named = [name.split(".")[0] for name in [parameter or "", *_WORD.findall(message)]]
+    words = [parameter or "", *_WORD.findall(message)]
+    named = [part for word in words for part in word.split(".")]
     if "response_format" in sent and _FORM & set(named) and not _TOO_LONG.search(message):
         return "response_format"
     if _CANNOT_BOTH.search(message) and "top_p" in named and "top_p" in sent:

@@ -16,6 +16,7 @@ _LOOKS_LIKE_ONE = re.compile(
     r"|\beyJ[\w-]{8,}(?:\.[\w-]+)*"
 )
 """After "Bearer", unless that is part of a sentence; OpenAI's form; a JSON Web Token."""
+_SCHEME = re.compile(r"(?i)^\s*(?:bearer|basic|token)\s+")
 _NAMES_ONE = re.compile(r"(?i)(?:key|token|secret|password|authorization)$")
 _HOLDERS = (
     *("client", "async_client", "root_async_client", "embeddings", "llm", "langchain_llm"),
@@ -80,8 +81,7 @@ def _named_so(values: Mapping[Any, Any]) -> Iterator[str]:
     for name, value in values.items():
         text = _plain(value)
         if text and (text is not value or _NAMES_ONE.search(str(name))):
-            yield text
-            yield text.rpartition(" ")[2]  # without "Bearer"
+            yield _SCHEME.sub("", text)
 
 
 def _in_url(url: str) -> Iterator[str]:

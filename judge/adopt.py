@@ -153,16 +153,17 @@ def _unbound(model: Any) -> tuple[Any, dict[str, Any]]:
     binding = _binding(model)
     if binding is None:
         return model, {}
-    sampling = {name: value for name, value in binding.kwargs.items() if name in SAMPLING}
+    model, bound = binding.bound, binding.kwargs.items()
+    takes_any = is_openai_family(model)
+    sampling = {n: v for n, v in bound if n in SAMPLING and is_json(v) and takes_any}
     others = sorted(set(binding.kwargs) - set(sampling))
-    config = [name for name in ("config", "config_factories") if getattr(binding, name)]
-    unsent = [] if is_openai_family(binding.bound) else sorted(sampling)
-    if others or config or unsent or not is_json(sampling):
+    others += [name for name in ("config", "config_factories") if getattr(binding, name)]
+    if others:
         raise SetupError(
-            f"{type(binding.bound).__name__} comes with {', '.join(others + config + unsent)}"
-            " bound to it, which cannot be part of a request: pass the model without"
+            f"{type(model).__name__} comes with {', '.join(others)} bound to it, which cannot be"
+            " part of a request: pass the model without"
         )
-    return binding.bound, sampling
+    return model, sampling
 
 
 def _langchain(given: Any, *, bypass_temperature: bool = False) -> Adopted:

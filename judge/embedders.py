@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ._openai_clients import Clients
 from ._secrets import keys_of
-from .errors import EmbeddingError, JudgeUnavailableError, SetupError
+from .errors import EmbeddingError, SetupError
 from .foreign_errors import service_errors, told_in, translate
 from .threads import in_thread
 
@@ -163,12 +163,9 @@ class OpenAIEmbedder:
             result = await client.embeddings.create(
                 model=self._model, input=texts, encoding_format="float"
             )
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
             told = translate(error, self.endpoint, keys_of(client))
             raise told from told.__cause__
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            said = f"{self.endpoint}: the reply is not the JSON of vectors: {error}"
-            raise JudgeUnavailableError(said) from error
         refused = told_in(result, self.endpoint, keys_of(client))
         if refused is not None:
             raise refused

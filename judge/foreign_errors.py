@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import email.utils
+import json
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -76,6 +77,8 @@ TABLE: Mapping[str, type[EvaluatorError]] = {
     "ollama.ResponseError": JudgeRequestError,
     "builtins.TimeoutError": JudgeTimeoutError,
     "builtins.ConnectionError": JudgeUnreachableError,
+    "builtins.UnicodeDecodeError": JudgeUnavailableError,
+    "json.JSONDecodeError": JudgeUnavailableError,
 }
 """Package and class -> our class. The most derived class that is named here decides."""
 
@@ -227,6 +230,8 @@ def by_status(status: int) -> type[JudgeError]:
 def _said(error: BaseException) -> str:
     message = getattr(error, "message", None)
     said = message if isinstance(message, str) and message else str(error)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return f"the reply is not JSON ({said})"
     cause = str(error.__cause__ or "")
     if cause and any(cls.__name__ == "APIConnectionError" for cls in type(error).__mro__):
         return f"{said} ({cause})"  # "Connection error." alone does not help

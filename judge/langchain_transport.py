@@ -7,16 +7,18 @@ and nothing else, because it may refuse a parameter that it does not know.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ._openai_clients import PerLoop, public_url
 from ._openai_params import RUNGS, learnt_for
 from ._secrets import account_of, keys_of, redact
 from .errors import JudgeError
-from .foreign_errors import service_errors, translate
+from .foreign_errors import service_errors, told_in, translate
 from .openai_transport import STALE_LIMIT, completion_reply, from_ended_loop, reply_state
 from .threads import in_thread
 from .types import Reply, ReplyState, Request, Usage
@@ -57,6 +59,7 @@ class LangChainTransport:
         self.endpoint = public_url(str(url)) if url else f"LangChain {type(model).__name__}"
         self._learnt = learnt_for(self.endpoint, str(getattr(model, "model_name", "")), {})
         self._renames_limit = _renames_the_limit(model)
+        self._known = _known_parameters(model) if self._is_openai else frozenset()
 
     async def send(self, request: Request) -> Reply:
         """Send one request once; a refused parameter is left out and the request sent anew."""
@@ -97,11 +100,11 @@ class LangChainTransport:
     async def _generate(self, model: Any, prompt: PromptValue, params: dict[str, Any]) -> Any:
         if self._is_synchronous:  # LangChain would run it in asyncio's own threads
             return await in_thread(model.generate_prompt, [prompt], **params)
-        if self._renames_limit and "max_tokens" in params:
-            limit = {"max_tokens": params["max_tokens"]}  # here it is not renamed
-            body = {**(params.get("extra_body") or {}), **limit}
-            rest = {name: value for name, value in params.items() if name not in limit}
-            params = {**rest, "extra_body": body}
+        # What LangChain would rename or the SDK refuse goes into the body as it is.
+        body = {name: value for name, value in params.items() if name not in self._known}
+        if body:
+            rest = {name: value for name, value in params.items() if name in self._known}
+            params = {**rest, "extra_body": {**(params.get("extra_body") or {}), **body}}
         return await model.agenerate_prompt([prompt], **params)
 
     def _params(self, request: Request) -> dict[str, Any]:
@@ -135,13 +138,18 @@ class LangChainTransport:
         # AzureChatOpenAI's own words, where no response format is asked for.
         if filtered or (isinstance(error, ValueError) and "content filter" in str(error)):
             return Reply("", ReplyState.FILTERED, "content_filter", rung=rung, dropped=dropped)
-        if isinstance(error, service_errors()):
+        # LangChain's own words about a reply of status 200 that is none.
+        unread = self._is_openai and isinstance(error, ValueError | TypeError)
+        if unread or isinstance(error, service_errors()):
             told = self._told(error)
             raise told from told.__cause__
         raise error
 
     def _told(self, error: Exception) -> JudgeError:
-        return translate(error, self.endpoint, self._keys())
+        told, said = None, next(iter(error.args), None)
+        if isinstance(error, ValueError) and isinstance(said, Mapping):
+            told = told_in(SimpleNamespace(error=said), self.endpoint, self._keys())
+        return told or translate(error, self.endpoint, self._keys())
 
     def _keys(self) -> list[str]:
         return keys_of(self._model_here(cached=True))
@@ -159,7 +167,7 @@ class LangChainTransport:
 def _may_hold_a_reply() -> tuple[type[Exception], ...]:
     import openai
 
-    return (*service_errors(), openai.OpenAIError, ValueError, RuntimeError)
+    return (*service_errors(), openai.OpenAIError, ValueError, TypeError, RuntimeError)
 
 
 def is_openai_family(model: Any) -> bool:
@@ -178,6 +186,14 @@ def _renames_the_limit(model: Any) -> bool:
     names = (("base", "ChatOpenAI"), ("azure", "AzureChatOpenAI"))
     found = (loaded(f"{module}.{part}", name) for part, name in names)
     return isinstance(model, tuple(cls for cls in found if cls is not None))
+
+
+def _known_parameters(model: Any) -> frozenset[str]:
+    """What the model and the SDK below it take by the call, and send under the same name."""
+    from openai.resources.chat.completions import AsyncCompletions
+
+    known = {*inspect.signature(AsyncCompletions.create).parameters, *type(model).model_fields}
+    return frozenset(known - {"max_tokens"} if _renames_the_limit(model) else known)
 
 
 _PARTS = {

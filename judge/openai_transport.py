@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ._openai_clients import Clients, PerLoop, public_url
 from ._openai_params import RUNGS, Learnt, learnt_for
 from ._secrets import account_of, keys_of, redact
-from .errors import JudgeError, JudgeUnavailableError
-from .foreign_errors import shown, told_in, translate
+from .errors import JudgeError
+from .foreign_errors import told_in, translate
 from .retry import ATTEMPT_SECONDS
 from .threads import in_thread
 from .types import Reply, ReplyState, Request, Usage
@@ -105,12 +105,9 @@ class OpenAITransport:
                 if not learnt.goes_on(said, error.param, sent, params):
                     told = self._told(error)
                     raise told from told.__cause__
-            except openai.OpenAIError as error:
+            except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 told = self._told(error)
                 raise told from told.__cause__
-            except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                said = f"{self.endpoint}: the reply is not the JSON of a chat completion: {error}"
-                raise JudgeUnavailableError(shown(said, self._keys())) from error
             else:
                 rung = rung if request.schema else "text"
                 return completion_reply(completion, rung, dropped, self.endpoint, self._keys())

@@ -26,6 +26,7 @@ from ragas_judge.judge import Judge, Reply, ReplyState, Request, RetryPolicy, Tr
 from ragas_judge.judge.adopt import adopt, model_name, openai_client
 from ragas_judge.judge.errors import (
     JudgeAuthError,
+    JudgeError,
     JudgeQuotaError,
     JudgeRateLimitError,
     JudgeRequestError,
@@ -87,6 +88,7 @@ SCHEMA = {
     "required": ["1"],
     "additionalProperties": False,
 }
+LIMITS = ("max_tokens", "max_completion_tokens")
 ITEM = {"verdict": "yes", "quotes": ["six"], "context": 1, "useful": True}
 ANSWER = {"1": ITEM}
 STRICT = {
@@ -578,6 +580,105 @@ def test_errors_are_told_by_status(status: int, expected: type[Exception]) -> No
     assert str(error) == f"x: HTTP {status}: so it is"
 
 
+@pytest.mark.parametrize("make", [chat_openai, azure_chat])
+@pytest.mark.parametrize("param", ["max_completion_tokens", None])
+def test_a_server_that_knows_the_older_name_of_the_limit_only(
+    make: Any, param: str | None, fake_openai: Any
+) -> None:
+    """ChatOpenAI sends ``max_completion_tokens``, whatever it is told."""
+
+    def answer(body: Any) -> Any:
+        if "max_completion_tokens" in body:
+            words = "Unrecognized request argument supplied: max_completion_tokens"
+            return fake_openai.Reply(words, status=400, param=param)
+        return ANSWER
+
+    server = fake_openai(answer)
+    model = {"model": "m"} if make is azure_chat else {}
+    llm = make(server, max_tokens=50, extra_body={"min_p": 0.1}, **model)
+    assert ask(llm).dropped == ()
+    sent = [{name: body.get(name) for name in LIMITS} for body in server.bodies]
+    assert sent == [
+        {"max_tokens": None, "max_completion_tokens": 50},
+        {"max_tokens": 50, "max_completion_tokens": None},
+    ]
+    assert server.bodies[-1]["min_p"] == 0.1
+
+
+def test_a_server_that_knows_no_limit_by_any_name(way: Any, fake_openai: Any) -> None:
+    def answer(body: Any) -> Any:
+        found = next((name for name in LIMITS if name in body), None)
+        return fake_openai.Reply("unsupported", status=400, param=found) if found else ANSWER
+
+    server = fake_openai(answer)
+    assert ask(way(server), max_tokens=50).dropped == ("max_tokens",)
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "body.seed: Extra inputs are not permitted",
+        "[{'loc': ['body', 'seed'], 'msg': 'Extra inputs are not permitted'}]",
+    ],
+)
+def test_refused_with_422_is_learnt_too(way: Any, fake_openai: Any, words: str) -> None:
+    def answer(body: Any) -> Any:
+        return fake_openai.Reply(words, status=422) if "seed" in body else ANSWER
+
+    assert ask(way(fake_openai(answer)), seed=3).dropped == ("seed",)
+
+
+def test_what_another_judge_had_to_leave_out_is_told_of_it_alone(
+    way: Any, fake_openai: Any
+) -> None:
+    both = "`temperature` and `top_p` cannot both be specified for this model."
+
+    def answer(body: Any) -> Any:
+        if "seed" in body:
+            return fake_openai.Reply("unknown", status=400, param="seed")
+        if {"temperature", "top_p"} <= set(body):
+            return fake_openai.Reply(both, status=400, param="temperature")
+        return ANSWER
+
+    server = fake_openai(answer)
+    llm = way(server)
+    first = ask(llm, seed=3, temperature=0.2, extra={"top_p": 0.9})
+    assert first.dropped == ("seed", "top_p")
+    assert ask(llm).dropped == ()
+    assert ask(llm, temperature=None, extra={"top_p": 0.9}).dropped == ()
+    assert server.bodies[-1]["top_p"] == 0.9
+    assert len(server.bodies) == 5
+
+
+def test_a_parameter_that_the_sdk_does_not_know_is_sent_all_the_same(
+    way: Any, fake_openai: Any
+) -> None:
+    server = fake_openai(lambda body: ANSWER)
+    ask(way(server), extra={"top_k": 5})
+    assert server.bodies[0]["top_k"] == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"error": {"message": "my words"}}, JudgeUnavailableError),
+        ({"error": {"message": "my words", "code": 429}}, JudgeRateLimitError),
+        ({"error": {"message": "my words", "code": "insufficient_quota"}}, JudgeQuotaError),
+        ({"choices": None}, JudgeError),
+        ({"choices": []}, JudgeError),
+        (["my words"], JudgeError),
+    ],
+)
+def test_a_body_of_status_200_that_is_no_reply(
+    way: Any, fake_openai: Any, body: Any, expected: type[JudgeError]
+) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply(body=body))
+    model, transport, _ = adopt(way(server))
+    with pytest.raises(expected, match=r"^http://127\.0\.0\.1:\d+/.*: "):
+        asyncio.run(transport.send(Request(model, (Message("user", "hello"),))))
+
+
 # -- ragas' llm_factory
 
 
@@ -987,10 +1088,34 @@ def test_bound_sampling_parameters_are_part_of_each_request(fake_openai: Any) ->
     assert server.bodies[0]["stop"] == ["END"]
 
 
-def test_what_else_is_bound_is_refused(fake_openai: Any) -> None:
+def test_what_is_bound_goes_before_what_the_model_carries(fake_openai: Any) -> None:
+    server = fake_openai(lambda body: ANSWER)
+    llm = chat_openai(server, temperature=0.7, top_p=0.5).bind(temperature=0.2).bind(seed=3)
+    ask(llm)
+    sent = server.bodies[0]
+    assert (sent["temperature"], sent["top_p"], sent["seed"]) == (0.2, 0.5, 3)
+    assert adopt(llm)[2] == {"temperature": 0.2, "top_p": 0.5, "seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        (lambda model: model.bind(tools=[]), "ChatOpenAI comes with tools bound to it"),
+        (lambda model: model.bind(stop=object()), "ChatOpenAI comes with stop bound to it"),
+        (lambda model: model.with_config(tags=["a"]), "ChatOpenAI comes with config bound to it"),
+        (
+            lambda model: FakeListChatModel(responses=[]).bind(stop=["END"]),
+            "FakeListChatModel comes with stop bound to it",
+        ),
+    ],
+)
+def test_what_else_is_bound_is_refused(fake_openai: Any, bound: Any, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        Judge.of(bound(chat_openai(fake_openai())))
+
+
+def test_a_wrapped_chain_is_refused(fake_openai: Any) -> None:
     model = chat_openai(fake_openai())
-    with pytest.raises(SetupError, match=r"ChatOpenAI comes with tools bound to it"):
-        Judge.of(model.bind(tools=[]))
     chain = model | (lambda message: message)
     with pytest.raises(SetupError, match=r"around RunnableSequence: it must hold"):
         Judge.of(quiet(LangchainLLMWrapper, chain))

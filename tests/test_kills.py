@@ -13,7 +13,8 @@ import pytest
 
 POINTS = 20
 ON_THE_WAY = 0.1
-"""A reply that was sent so many seconds before a kill may not have arrived."""
+"""Seconds that a request or a reply may take between the two processes: one that was sent so
+shortly before a kill may not have arrived."""
 ROWS = [
     {
         "id": f"r{number}",
@@ -31,7 +32,7 @@ def twice_paid(paid: dict[str, list[tuple[float, float]]], kills: list[float]) -
     found = []
     for key, answers in paid.items():
         for came, sent in answers[:-1]:
-            if not any(came < kill < sent + ON_THE_WAY for kill in kills):
+            if not any(came - ON_THE_WAY < kill < sent + ON_THE_WAY for kill in kills):
                 found.append(key)
     return found
 
