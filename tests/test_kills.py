@@ -27,12 +27,14 @@ ROWS = [
 ]
 
 
-def twice_paid(paid: dict[str, list[tuple[float, float]]], kills: list[float]) -> list[str]:
+def twice_paid(
+    paid: dict[str, list[tuple[float, float]]], kills: list[float], on_the_way: float = ON_THE_WAY
+) -> list[str]:
     """Requests that were answered again although no kill had come between call and reply."""
     found = []
     for key, answers in paid.items():
         for came, sent in answers[:-1]:
-            if not any(came - ON_THE_WAY < kill < sent + ON_THE_WAY for kill in kills):
+            if not any(came - on_the_way < kill < sent + on_the_way for kill in kills):
                 found.append(key)
     return found
 
@@ -63,7 +65,9 @@ def test_nothing_is_lost_and_nothing_is_paid_twice(fault_server: Any, tmp_path: 
     scores = [Path(run["out"], "scores.jsonl").read_text("utf-8") for run in told["runs"]]
     undisturbed = (tmp_path / "run--1" / "scores.jsonl").read_text("utf-8")
     assert set(scores) == {undisturbed}
-    assert twice_paid(server.stats.paid, told["kills"]) == []
+    # On a machine that is busy with other tests, all takes longer in proportion.
+    on_the_way = max(ON_THE_WAY, told["usual"] / 4)
+    assert twice_paid(server.stats.paid, told["kills"], on_the_way) == []
     # Without the journal each attempt would pay for a whole run.
     calls = sum(map(len, server.stats.paid.values()))
     runs = len(told["runs"]) + 1
