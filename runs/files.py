@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -98,23 +99,26 @@ def read_csv(path: Path) -> Iterator[Record]:
 
 
 def _records(path: Path) -> Iterator[Record]:
-    reader = csv.reader(_lines(path))
-    header = next(reader, [])
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise InputError(f"{path}:1: column {twice[0]!r} stands twice in the header; rename one")
-    line = reader.line_num + 1
-    for cells in reader:
-        place, line = f"{path}:{line}", reader.line_num + 1
-        if not cells:
-            continue
-        if len(cells) != len(header):
+    with closing(_lines(path)) as lines:
+        reader = csv.reader(lines)
+        header = next(reader, [])
+        twice = sorted({name for name in header if header.count(name) > 1})
+        if twice:
             raise InputError(
-                f"{place}: {len(cells)} cells where the header names {len(header)} columns;"
-                " put cells that hold commas or line breaks in double quotes"
+                f"{path}:1: column {twice[0]!r} stands twice in the header; rename one"
             )
-        named = zip(header, cells, strict=True)
-        yield place, {name: _cell(place, name, text) for name, text in named}
+        line = reader.line_num + 1
+        for cells in reader:
+            place, line = f"{path}:{line}", reader.line_num + 1
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise InputError(
+                    f"{place}: {len(cells)} cells where the header names {len(header)} columns;"
+                    " put cells that hold commas or line breaks in double quotes"
+                )
+            named = zip(header, cells, strict=True)
+            yield place, {name: _cell(place, name, text) for name, text in named}
 
 
 def _cell(place: str, column: str, text: str) -> Any:
@@ -180,7 +184,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Record]]] = {
 }
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path) -> Generator[str, None, None]:
     """The lines of a UTF-8 text, a byte order mark left out."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

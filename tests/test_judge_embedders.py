@@ -241,12 +241,12 @@ def test_when_one_batch_fails_the_others_are_given_up(monkeypatch: pytest.Monkey
         with pytest.raises(JudgeUnavailableError):
             await embedder.embed(["good", "bad"])
         await asyncio.sleep(0)
+        assert ended == [["good"]]
 
     ended: list[list[str]] = []
     embedder = OpenAIEmbedder("e", api_key="none", batch_size=1)
     monkeypatch.setattr(embedder, "_embed", embed)
     asyncio.run(scenario())
-    assert ended == [["good"]]
 
 
 def test_what_goes_wrong_in_a_function_is_told_without_the_key() -> None:

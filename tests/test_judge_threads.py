@@ -69,8 +69,12 @@ def test_no_more_than_so_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_one_error_that_no_future_takes_comes_through_as_another() -> None:
+    async def scenario() -> None:
+        async with asyncio.timeout(20):
+            await in_thread(next, iter(()))
+
     with pytest.raises(RuntimeError, match="raised StopIteration") as caught:
-        asyncio.run(in_thread(next, iter(())))
+        asyncio.run(scenario())
     assert isinstance(caught.value.__cause__, StopIteration)
 
 
