@@ -2,7 +2,7 @@
 
 Additive increase, multiplicative decrease: while calls are answered the window grows, and each
 refusal (429) shrinks it to the calls that the service did take, so that a share r of refused
-calls makes it (1 - r) times as wide. Pure bookkeeping, without a clock: ``queue.py`` asks it.
+calls makes it (1 - r) times as wide. Pure bookkeeping, without a clock: ``turns.py`` asks it.
 
 Own code, because limiters on PyPI enforce a limit that one knows; this one finds it.
 """

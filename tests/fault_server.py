@@ -17,6 +17,7 @@ import asyncio
 import email.utils
 import hashlib
 import json
+import math
 import re
 import threading
 import time
@@ -30,6 +31,12 @@ TEXT_FAULTS = ("truncated", "length", "empty", "filtered", "refusal")
 LIST_FAULTS = ("short", "longer", "reordered")
 VERDICTS = ("claim_verification", "context_usefulness")
 """Prompts whose answers are lists of verdicts."""
+KINDS = {
+    frozenset({"verdict", "context", "quote"}): "claim_verification",
+    frozenset({"useful", "quote"}): "context_usefulness",
+    frozenset({"noncommittal", "question"}): "reverse_question",
+}
+"""What our prompts want for each number -> their ids; a list of texts is ``claim_extraction``."""
 DIMENSIONS = 64
 WORD = re.compile(r"[a-z0-9]{3,}|[\u4e00-\u9fff]")
 BLOCK = re.compile(r"<data-(\w+)>\n(.*?)\n</data-\1>", re.DOTALL)
@@ -44,10 +51,11 @@ class Config:
         latency, embedding_latency: seconds.
         faults: share of the calls, by name.
         max_concurrency: calls at once, beyond which it answers 429.
-        rpm: calls a minute, with one second's worth at once.
+        rpm, tpm: calls and tokens a minute, with one second's worth at once.
         retry_after: seconds that a 429 asks for; ``form``: ``seconds``, ``ms`` or ``date``.
         always: ``401``, ``403``, ``quota`` or None: the answer to everything.
-        refuse: parameter -> message of the 400 that it brings.
+        refuse: parameter -> message of the 400 that it brings; ``a+b``: where both are sent;
+            ``json_schema`` and ``json_object`` are forms of ``response_format``.
     """
 
     latency: float = 0.0
@@ -56,6 +64,7 @@ class Config:
     seed: int = 1
     max_concurrency: int = 0
     rpm: float = 0.0
+    tpm: float = 0.0
     retry_after: float = 1.0
     form: str = "seconds"
     always: str | None = None
@@ -63,14 +72,58 @@ class Config:
 
 
 @dataclass
+class Seen:
+    """One request: what it was, and what became of it.
+
+    Attributes:
+        came, ended: ``time.time()``.
+        kind: id of the prompt, ``embeddings``, or ``other``.
+        status: 0 when it was never answered.
+        fault: what was done to it, a limit included.
+        key, occurrence: hash of the body, and how often it has come to be judged.
+        schema: hash of the JSON schema it was sent with.
+    """
+
+    key: str
+    came: float
+    ended: float = 0.0
+    kind: str = "other"
+    status: int = 0
+    fault: str | None = None
+    occurrence: int = 0
+    n: int | None = None
+    temperature: float | None = None
+    schema: str | None = None
+
+
+@dataclass
+class Bucket:
+    """So many a minute, one second's worth at once; what is too large for that is owed."""
+
+    level: float = math.inf
+    filled: float = 0.0
+
+    def take(self, cost: float, a_minute: float) -> bool:
+        now, full = time.monotonic(), max(1.0, a_minute / 60)
+        self.level = min(full, self.level + (now - self.filled) * a_minute / 60)
+        self.filled = now
+        if self.level < min(cost, full):
+            return False
+        self.level -= cost
+        return True
+
+
+@dataclass
 class Stats:
     """What has come so far.
 
     Attributes:
+        requests: how many; some may never be answered.
         status, faults, kinds: how many of each.
         paid: request -> when it had come and when a whole answer had been sent, each time.
     """
 
+    requests: int = 0
     status: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -89,7 +142,8 @@ class FaultServer:
 
     def __init__(self, *, port: int = 0, keep_bodies: bool = False, **config: Any) -> None:
         self.config, self.stats, self._keep = Config(**config), Stats(), keep_bodies
-        self._at_once, self._level, self._filled = 0, 0.0, time.monotonic()
+        self.log: list[Seen] = []
+        self._at_once, self._calls, self._tokens = 0, Bucket(), Bucket()
         self._times: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
         self._ready, self._port = threading.Event(), port
@@ -104,7 +158,8 @@ class FaultServer:
 
     def reset(self) -> None:
         """Forget what has come, the draws of faults included."""
-        self.stats = Stats()
+        self.stats, self.log = Stats(), []
+        self._calls, self._tokens = Bucket(), Bucket()
         self._times.clear()
 
     def close(self) -> None:
@@ -140,52 +195,84 @@ class FaultServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                lines = head.split("\r\n")
-                headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
-                body = await reader.readexactly(int(headers.get("content-length", 0)))
-                path, came = lines[0].split()[1].split("?")[0], time.time()
-                status, more, data = await self._answer(path, headers, body, reader)
-                self.stats.status[str(status)] += 1
-                raw = json.dumps(data).encode()
-                fields = {"content-type": "application/json", "content-length": len(raw), **more}
-                start = f"HTTP/1.1 {status} x\r\n"
-                rest = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-                writer.write(f"{start}{rest}\r\n".encode() + raw)
-                await writer.drain()
-                if status == 200 and path.startswith("/v1/") and body:
-                    self.stats.paid[key_of(body)].append((came, time.time()))
+                first, *lines = head.split("\r\n")
+                pairs = (line.partition(":") for line in lines)
+                headers = {name.lower(): value.strip() for name, _, value in pairs}
+                raw = await reader.readexactly(int(headers.get("content-length", 0)))
+                path = first.split()[1].split("?")[0]
+                seen = Seen(key_of(raw), time.time())
+                status, more, data = await self._answer(path, headers, raw, seen, reader)
+                if path not in ("/stats", "/config"):  # before a client can look
+                    self.stats.status[str(status)] += 1
+                    seen.status, seen.ended = status, time.time()
+                await self._send(writer, status, more, data)
+                if status == 200 and path.startswith("/v1/") and raw:
+                    self.stats.paid[seen.key].append((seen.came, time.time()))
         except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        except asyncio.CancelledError:  # the server stops
             pass
         finally:
             writer.close()
 
+    async def _send(
+        self, writer: asyncio.StreamWriter, status: int, more: dict[str, str], data: dict[str, Any]
+    ) -> None:
+        raw = json.dumps(data).encode()
+        fields = {"content-type": "application/json", "content-length": len(raw), **more}
+        rest = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        writer.write(f"HTTP/1.1 {status} x\r\n{rest}\r\n".encode() + raw)
+        await writer.drain()
+
     async def _answer(
-        self, path: str, headers: dict[str, str], raw: bytes, reader: asyncio.StreamReader
+        self,
+        path: str,
+        headers: dict[str, str],
+        raw: bytes,
+        seen: Seen,
+        reader: asyncio.StreamReader,
     ) -> Sent:
         if path == "/stats":
-            names = ("status", "faults", "kinds", "most_at_once")
+            names = ("requests", "status", "faults", "kinds", "most_at_once")
             return 200, {}, {name: getattr(self.stats, name) for name in names}
         if path == "/config":
             self.config = Config(**json.loads(raw))
             self.reset()
             return 200, {}, {}
-        body = json.loads(raw)
+        if path.endswith("/models"):
+            return 200, {}, {"object": "list", "data": [{"id": "mock", "object": "model"}]}
+        if not path.endswith(("/chat/completions", "/embeddings")):
+            return 404, {}, trouble(f"Unknown path: {path}", "invalid_request_error")
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            return 400, {}, trouble("The body is not JSON.", "invalid_request_error")
+        self._note(body, seen)
         self._at_once += 1
         self.stats.most_at_once = max(self.stats.most_at_once, self._at_once)
-        if self._keep:
-            self.stats.bodies.append(body)
         try:
-            refused = self._refused(body, headers)
+            refused = self._refused(body, headers, seen)
             if refused is not None:
                 return refused
             if path.endswith("/embeddings"):
+                seen.kind = "embeddings"
                 await asyncio.sleep(self.config.embedding_latency)
                 return 200, {}, embeddings(body)
-            return await self._chat(body, key_of(raw), reader)
+            return await self._chat(body, seen, reader)
         finally:
             self._at_once -= 1
+            seen.ended = time.time()
 
-    def _refused(self, body: dict[str, Any], headers: dict[str, str]) -> Sent | None:
+    def _note(self, body: dict[str, Any], seen: Seen) -> None:
+        form = schema_of(body)
+        seen.n, seen.temperature = body.get("n"), body.get("temperature")
+        seen.schema = key_of(json.dumps(form, sort_keys=True).encode()) if form else None
+        self.stats.requests += 1
+        self.log.append(seen)
+        if self._keep:
+            self.stats.bodies.append(body)
+
+    def _refused(self, body: dict[str, Any], headers: dict[str, str], seen: Seen) -> Sent | None:
         """The answer when it is a refusal whatever the question."""
         config = self.config
         if config.always in ("401", "403"):
@@ -194,25 +281,27 @@ class FaultServer:
         if config.always == "quota":
             said = "You exceeded your current quota, please check your plan."
             return 429, {}, trouble(said, "insufficient_quota", "insufficient_quota")
+        sent = {*body, (body.get("response_format") or {}).get("type")}
         for name, said in config.refuse.items():
-            if all(part in body for part in name.split("+")):
-                return 400, {}, trouble(said, "invalid_request_error", None, name.split("+")[0])
-        if config.max_concurrency and self._at_once > config.max_concurrency:
-            self.stats.faults["concurrency"] += 1
-            return self._slow_down()
-        if config.rpm and not self._in_time():
-            self.stats.faults["rpm"] += 1
-            return self._slow_down()
-        return None
+            if sent.issuperset(name.split("+")):
+                named = "response_format" if name.startswith("json_") else name.split("+")[0]
+                return 400, {}, trouble(said, "invalid_request_error", None, named)
+        seen.fault = self._limit(body)
+        if seen.fault is None:
+            return None
+        self.stats.faults[seen.fault] += 1
+        return self._slow_down()
 
-    def _in_time(self) -> bool:
-        now, burst = time.monotonic(), max(1.0, self.config.rpm / 60)
-        self._level = min(burst, self._level + (now - self._filled) * self.config.rpm / 60)
-        self._filled = now
-        if self._level < 1:
-            return False
-        self._level -= 1
-        return True
+    def _limit(self, body: dict[str, Any]) -> str | None:
+        """The limit that is exceeded, if any."""
+        config = self.config
+        if config.max_concurrency and self._at_once > config.max_concurrency:
+            return "concurrency"
+        if config.rpm and not self._calls.take(1, config.rpm):
+            return "rpm"
+        if config.tpm and not self._tokens.take(tokens_sent(body), config.tpm):
+            return "tpm"
+        return None
 
     def _slow_down(self) -> Sent:
         seconds, form = self.config.retry_after, self.config.form
@@ -226,10 +315,10 @@ class FaultServer:
 
     # --- judging ---------------------------------------------------------------------------
 
-    async def _chat(self, body: dict[str, Any], key: str, reader: asyncio.StreamReader) -> Sent:
-        kind, answer = judge(body)
-        self.stats.kinds[kind] += 1
-        fault = self._draw(key, kind)
+    async def _chat(self, body: dict[str, Any], seen: Seen, reader: asyncio.StreamReader) -> Sent:
+        seen.kind, answer = judge(body)
+        self.stats.kinds[seen.kind] += 1
+        seen.fault = fault = self._draw(seen)
         if fault is not None:
             self.stats.faults[fault] += 1
         if fault == "http429":
@@ -240,15 +329,18 @@ class FaultServer:
         await asyncio.sleep(self.config.latency)
         if fault in ("http500", "http503"):
             return int(fault[4:]), {}, trouble("The server had an error.", "server_error")
-        return 200, {}, completion(body, answer, fault, key)
+        data = completion(body, answer, fault, seen.key)
+        self._tokens.level -= data["usage"]["completion_tokens"]
+        return 200, {}, data
 
-    def _draw(self, key: str, kind: str) -> str | None:
-        self._times[key] += 1
-        rest = share(self.config.seed, key, self._times[key])
+    def _draw(self, seen: Seen) -> str | None:
+        self._times[seen.key] += 1
+        seen.occurrence = self._times[seen.key]
+        rest = share(self.config.seed, seen.key, seen.occurrence)
         for name in (*HTTP_FAULTS, *TEXT_FAULTS, *LIST_FAULTS):
             rest -= self.config.faults.get(name, 0.0)
             if rest < 0:
-                return None if name in LIST_FAULTS and kind not in VERDICTS else name
+                return None if name in LIST_FAULTS and seen.kind not in VERDICTS else name
         return None
 
 
@@ -266,16 +358,15 @@ def completion(body: dict[str, Any], answer: Any, fault: str | None, key: str) -
         finish = "content_filter" if fault == "filtered" else "stop"
         refusal = "I can't help with that." if fault == "refusal" else None
     message = {"role": "assistant", "content": text, "refusal": refusal}
-    asked = sum(len(str(each["content"])) for each in body["messages"])
-    usage = {"prompt_tokens": -(-asked // 4), "completion_tokens": -(-len(text) // 4)}
+    count = body.get("n") or 1
+    usage = {"prompt_tokens": tokens_sent(body), "completion_tokens": count * tokens(text)}
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
         "choices": [
-            {"index": index, "message": message, "finish_reason": finish}
-            for index in range(body.get("n") or 1)
+            {"index": index, "message": message, "finish_reason": finish} for index in range(count)
         ],
         "usage": {**usage, "total_tokens": sum(usage.values())},
     }
@@ -293,32 +384,60 @@ def break_list(answer: dict[str, Any], fault: str, key: str) -> dict[str, Any]:
     return dict(pairs)
 
 
+def schema_of(body: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema that a reply was asked to follow; empty when there is none."""
+    form = (body.get("response_format") or {}).get("json_schema", {})
+    return dict(form.get("schema", {}))
+
+
+def kind_of(schema: dict[str, Any]) -> str:
+    """Which of our prompts asks for this: told from what it wants for each number."""
+    wanted = schema.get("properties", {})
+    if not wanted or not all(name.isdigit() for name in wanted):
+        return "other"
+    item = next(iter(wanted.values()))
+    if item.get("type") == "array":
+        return "claim_extraction"
+    return KINDS.get(frozenset(item.get("properties", {})), "other")
+
+
 def judge(body: dict[str, Any]) -> tuple[str, Any]:
     """The kind of prompt and the answer to it."""
-    form = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
-    ids = list(form.get("properties", {}))
-    if not ids:
-        return "other", "A short answer."
-    wanted = str(form["properties"][ids[0]])
+    schema = schema_of(body)
+    kind, ids = kind_of(schema), list(schema.get("properties", {}))
+    if kind == "other":
+        return kind, made_up(schema) if schema else "A short answer."
     blocks = [text for _, text in BLOCK.findall(body["messages"][-1]["content"])]
     items = {number: text.strip() for number, text in ITEM.findall(blocks[-1])} if blocks else {}
     before = blocks[:-1]
-    if "verdict" in wanted:
+    if kind == "claim_verification":
         contexts = dict(ITEM.findall(before[-1])) if before else {}
-        return "claim_verification", {i: verdict(items.get(i, ""), contexts) for i in ids}
-    if "useful" in wanted:
+        return kind, {i: verdict(items.get(i, ""), contexts) for i in ids}
+    if kind == "context_usefulness":
         reference = words(" ".join(before[1:] or before))
-        return "context_usefulness", {
+        return kind, {
             i: {"useful": cover(reference, words(items.get(i, ""))) >= 0.3, "quote": ""}
             for i in ids
         }
-    if "noncommittal" in wanted:
+    if kind == "reverse_question":
         text = re.sub(r"[.。]", "", " ".join(blocks))
         asked = {i: " ".join(text.split()[int(i) :][:9]) for i in ids}
-        return "reverse_question", {
-            i: {"question": f"What of {asked[i]}?", "noncommittal": False} for i in ids
-        }
-    return "claim_extraction", {i: [items.get(i, "")] for i in ids}
+        return kind, {i: {"question": f"What of {asked[i]}?", "noncommittal": False} for i in ids}
+    return kind, {i: [items.get(i, "")] for i in ids}
+
+
+def made_up(schema: dict[str, Any]) -> Any:
+    """A value that fits a schema; references between its parts are not followed."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return made_up(schema["anyOf"][0])
+    if schema.get("type") == "object" or "properties" in schema:
+        return {name: made_up(part) for name, part in schema.get("properties", {}).items()}
+    if schema.get("type") == "array":
+        return [made_up(schema.get("items", {})) for _ in range(schema.get("minItems", 1))]
+    simple = {"integer": 1, "number": 1.0, "boolean": True, "null": None}
+    return simple.get(schema.get("type", ""), "text")
 
 
 def verdict(claim: str, contexts: dict[str, str]) -> dict[str, Any]:
@@ -349,9 +468,20 @@ def embeddings(body: dict[str, Any]) -> dict[str, Any]:
         for word in words(text):
             vector[int(hashlib.md5(word.encode()).hexdigest()[:8], 16) % DIMENSIONS] += 1.0
         data.append({"object": "embedding", "index": index, "embedding": vector})
-    tokens = sum(-(-len(text) // 4) for text in texts)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    usage = {"prompt_tokens": tokens_sent(body), "total_tokens": tokens_sent(body)}
     return {"object": "list", "data": data, "model": body["model"], "usage": usage}
+
+
+def tokens(text: str) -> int:
+    return -(-len(text) // 4)
+
+
+def tokens_sent(body: dict[str, Any]) -> int:
+    """Tokens of a question, or of texts to embed."""
+    if "messages" in body:
+        return -(-sum(len(str(each["content"])) for each in body["messages"]) // 4)
+    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    return sum(map(tokens, texts))
 
 
 def trouble(
