@@ -23,6 +23,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -147,6 +148,7 @@ class FaultServer:
         self._times: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
         self._ready, self._port = threading.Event(), port
+        self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         self._ready.wait(30)
@@ -161,6 +163,15 @@ class FaultServer:
         self.stats, self.log = Stats(), []
         self._calls, self._tokens = Bucket(), Bucket()
         self._times.clear()
+
+    def wait_for(self, condition: Callable[[], Any]) -> None:
+        """Let the server's thread go on until something is true of what it has noted."""
+        with self._changed:
+            assert self._changed.wait_for(condition, 60)
+
+    def _tell(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -208,6 +219,7 @@ class FaultServer:
                 await self._send(writer, status, more, data)
                 if status == 200 and path.startswith("/v1/") and raw:
                     self.stats.paid[seen.key].append((seen.came, time.time()))
+                    self._tell()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         except asyncio.CancelledError:  # the server stops
@@ -262,6 +274,7 @@ class FaultServer:
         finally:
             self._at_once -= 1
             seen.ended = time.time()
+            self._tell()
 
     def _note(self, body: dict[str, Any], seen: Seen) -> None:
         form = schema_of(body)
@@ -321,6 +334,7 @@ class FaultServer:
         seen.fault = fault = self._draw(seen)
         if fault is not None:
             self.stats.faults[fault] += 1
+            self._tell()
         if fault == "http429":
             return self._slow_down()
         if fault == "hang":

@@ -58,7 +58,7 @@ def attempt(plan: dict[str, Any], number: int, out: Path, seconds: float | None)
         if status != 0:
             raise SystemExit(f"an attempt that was left alone ended with {status}")
         return time.monotonic() - began
-    time.sleep(seconds)
+    time.sleep(seconds)  # what is tried here: a moment that nothing in the run has chosen
     moment = time.time()
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -62,12 +61,6 @@ def choice_of(response: httpx.Response) -> Any:
 
 def verdicts_of(response: httpx.Response) -> dict[str, Any]:
     return dict(json.loads(choice_of(response)["message"]["content"]))
-
-
-def wait_until(condition: Callable[[], Any]) -> None:
-    """Let the server's thread go on; a test that waits in vain is timed out."""
-    while not condition():
-        time.sleep(0.005)
 
 
 # --- judging --------------------------------------------------------------------------------
@@ -201,7 +194,7 @@ def test_a_call_that_hangs_ends_when_the_client_goes(fault_server: Any) -> None:
     server = fault_server(faults={"hang": 1.0})
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{server.url}/chat/completions", json=VERIFICATION, timeout=0.2)
-    wait_until(lambda: server.log[0].ended)
+    server.wait_for(lambda: server.log[0].ended)
     assert (server.log[0].fault, server.log[0].status) == ("hang", 0)
     assert (server.stats.requests, sum(server.stats.status.values())) == (1, 0)
 
@@ -241,7 +234,7 @@ def test_so_many_calls_at_once_and_no_more(fault_server: Any) -> None:
                 asyncio.create_task(client.post("/chat/completions", json=VERIFICATION))
                 for _ in range(2)
             ]
-            await asyncio.to_thread(wait_until, lambda: server.stats.faults["hang"] == 2)
+            await asyncio.to_thread(server.wait_for, lambda: server.stats.faults["hang"] == 2)
             third = await client.post("/chat/completions", json=VERIFICATION)
             for each in hung:
                 each.cancel()
@@ -322,7 +315,7 @@ def test_what_was_paid_is_counted_for_each_request(fault_server: Any) -> None:
     server.config.faults = {"http500": 1.0}
     post(server, other)
     times = server.stats.paid.values()
-    wait_until(lambda: sum(map(len, times)) == 3)  # noted just after it was sent
+    server.wait_for(lambda: sum(map(len, times)) == 3)  # noted just after it was sent
     assert sorted(map(len, times)) == [1, 2]
     assert all(came <= sent <= time.time() for each in times for came, sent in each)
 

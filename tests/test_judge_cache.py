@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
-import pickle
 import sqlite3
 import subprocess
 import sys
@@ -211,10 +211,12 @@ def test_replay_does_not_look_into_the_cache(tmp_path: Path) -> None:
     assert len(cache) == 0
 
 
-def test_a_judge_with_a_cache_can_be_pickled(tmp_path: Path) -> None:
-    judge = Judge("m", api_key="none", cache=tmp_path / "c")
-    again = pickle.loads(pickle.dumps(judge))
-    assert again.cache.path == tmp_path / "c"
+def test_a_judge_with_a_cache_survives_copying_as_between_processes(tmp_path: Path) -> None:
+    judge = scripted(cache=tmp_path / "c")
+    ask(judge)
+    twin = copy.deepcopy(judge)  # by the same protocol
+    assert twin.cache is not judge.cache
+    assert ask(twin)[1] == 0
 
 
 # --- several threads and processes --------------------------------------------------------------
