@@ -1,4 +1,4 @@
-"""OpenAI clients of our own, one for each event loop: connections cannot outlive theirs."""
+"""OpenAI clients, one for each event loop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import os
 import ssl
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from functools import cache
 from typing import Any
@@ -23,77 +24,6 @@ def certificates() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-class Clients:
-    """Makes the client for the event loop that is running; nothing is connected before.
-
-    Args:
-        base_url: as the openai package reads it (``OPENAI_BASE_URL``) when None.
-        api_key: as the openai package reads it (``OPENAI_API_KEY``) when None.
-    """
-
-    def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
-        """Keep the settings."""
-        self._settings = {"base_url": base_url, "api_key": api_key}
-        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Open] = (
-            weakref.WeakKeyDictionary()
-        )
-        url = base_url or os.environ.get("OPENAI_BASE_URL")
-        self.endpoint = public_url(url or DEFAULT_URL)
-
-    def __repr__(self) -> str:
-        """Name the endpoint; no key is shown."""
-        return f"Clients({self.endpoint!r})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without connections: they belong to this process."""
-        return {**self.__dict__, "_by_loop": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _by_loop=weakref.WeakKeyDictionary())
-
-    @property
-    def account(self) -> int:
-        """Tells this key's account from others in this process."""
-        return hash(self._settings["api_key"] or os.environ.get("OPENAI_API_KEY"))
-
-    def new(self) -> Any:
-        """A client with the SDK's retries off: ours count.
-
-        Raises:
-            SetupError: there is no key, or none that can be sent.
-        """
-        import openai
-
-        try:
-            client = openai.AsyncOpenAI(
-                max_retries=0,
-                # The SDK's own would close itself on whatever event loop is running when it is
-                # collected, which need not be the one that its connections belong to.
-                http_client=openai.DefaultAsyncHttpxClient(verify=certificates()),
-                **self._settings,  # type: ignore[arg-type]
-            )
-            client.api_key.encode("ascii")
-            return client
-        except UnicodeEncodeError as error:
-            raise SetupError("the API key holds a character that no key can hold") from error
-        except openai.OpenAIError as error:
-            said = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
-            raise SetupError(said) from error
-
-    def here(self) -> Any:
-        """The client of the running event loop."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._by_loop:
-            self._by_loop[loop] = Open(self.new())
-        return self._by_loop[loop].client
-
-    async def aclose(self) -> None:
-        """Close the connections opened on the running loop."""
-        opened = self._by_loop.pop(asyncio.get_running_loop(), None)
-        if opened is not None:
-            await opened.client.close()
 
 
 class Open:
@@ -118,25 +48,31 @@ async def _closing(client: Any) -> AsyncGenerator[None, None]:
         await client.close()
 
 
-class PerLoop:
-    """A caller's asynchronous client, with connections of its own on each event loop.
+class PerLoop(ABC):
+    """Clients with connections of their own on each event loop: they cannot outlive it."""
 
-    A client keeps connections; one that was opened on a loop that has ended still takes a
-    request, and only then fails: the request would be sent, and paid, twice. A caller's own
-    HTTP client (a proxy, certificates) is kept as it is.
-
-    Args:
-        client: an ``AsyncOpenAI`` or Azure client; it is left as it is.
-    """
-
-    def __init__(self, client: Any) -> None:
+    def __init__(self) -> None:
         """Nothing is connected yet."""
-        self._client = client.with_options(max_retries=0)
         self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Open] = (
             weakref.WeakKeyDictionary()
         )
-        # The SDK's and LangChain's default HTTP clients have names of this form.
-        self._is_default = type(client._client).__name__.endswith("AsyncHttpxClientWrapper")
+
+    @abstractmethod
+    def new(self) -> Any:
+        """A client that has no connections yet."""
+
+    def here(self) -> Any:
+        """The client for the running event loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            self._by_loop[loop] = Open(self.new())
+        return self._by_loop[loop].client
+
+    async def aclose(self) -> None:
+        """Close the connections opened on the running loop."""
+        opened = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if opened is not None:
+            await opened.client.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without connections: they belong to this process."""
@@ -145,23 +81,119 @@ class PerLoop:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _by_loop=weakref.WeakKeyDictionary())
 
+
+class OwnClients(PerLoop):
+    """Clients made here.
+
+    Args:
+        base_url: as the openai package reads it (``OPENAI_BASE_URL``) when None.
+        api_key: as the openai package reads it (``OPENAI_API_KEY``) when None.
+
+    Raises:
+        SetupError: the address is none.
+    """
+
+    def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
+        """Keep the settings."""
+        super().__init__()
+        self._settings = {"base_url": base_url, "api_key": api_key}
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        self.endpoint = checked_url(url)
+
+    def __repr__(self) -> str:
+        """Name the endpoint; no key is shown."""
+        return f"OwnClients({self.endpoint!r})"
+
+    @property
+    def account(self) -> int:
+        """Tells this key's account from others in this process."""
+        return hash(self._settings["api_key"] or os.environ.get("OPENAI_API_KEY"))
+
+    def new(self) -> Any:
+        """A client with the SDK's retries off: ours count.
+
+        Raises:
+            SetupError: there is no key, or none that can be sent.
+        """
+        import openai
+
+        try:
+            client = openai.AsyncOpenAI(
+                max_retries=0,
+                http_client=_http_client(),
+                **self._settings,  # type: ignore[arg-type]
+            )
+        except openai.OpenAIError as error:
+            said = "no API key: set OPENAI_API_KEY or pass api_key= (any text for a local server)"
+            raise SetupError(said) from error
+        if not (client.api_key.isascii() and client.api_key.isprintable()):
+            raise SetupError(
+                "the API key holds a character that no key can hold, such as a line break at its"
+                " end"
+            )
+        return client
+
+
+class CallersClients(PerLoop):
+    """A caller's asynchronous client, without its connections.
+
+    One that was opened on a loop that has ended still takes a request, and only then fails:
+    the request would be sent, and paid, twice. A caller's own HTTP client (a proxy,
+    certificates) is kept as it is.
+
+    Args:
+        client: an ``AsyncOpenAI`` or Azure client; it is left as it is.
+    """
+
+    def __init__(self, client: Any) -> None:
+        """Nothing is connected yet."""
+        super().__init__()
+        self._client = client.with_options(max_retries=0)
+        # The SDK's and LangChain's default HTTP clients have names of this form.
+        self._is_default = type(client._client).__name__.endswith("AsyncHttpxClientWrapper")
+
+    def new(self) -> Any:
+        """The caller's client over connections of its own."""
+        return self._client.with_options(http_client=_http_client())
+
     def here(self) -> Any:
         """The client for the running event loop."""
-        if not self._is_default:
-            return self._client
-        loop = asyncio.get_running_loop()
-        if loop not in self._by_loop:
-            import openai
+        return super().here() if self._is_default else self._client
 
-            http_client = openai.DefaultAsyncHttpxClient(verify=certificates())
-            self._by_loop[loop] = Open(self._client.with_options(http_client=http_client))
-        return self._by_loop[loop].client
 
-    async def aclose(self) -> None:
-        """Close the connections opened on the running loop."""
-        opened = self._by_loop.pop(asyncio.get_running_loop(), None)
-        if opened is not None:
-            await opened.client.close()
+def _http_client() -> Any:
+    """Not the SDK's own default.
+
+    That one would close itself, when it is collected, on whatever event loop is running then,
+    which need not be the one that its connections belong to.
+    """
+    import openai
+
+    return openai.DefaultAsyncHttpxClient(verify=certificates())
+
+
+def checked_url(url: str) -> str:
+    """An address, fit to be shown.
+
+    Raises:
+        SetupError: it is none.
+
+    >>> checked_url("localhost:8000/v1")
+    Traceback (most recent call last):
+    ...
+    ragas_judge.judge.errors.SetupError: base_url is not an address such as \
+http://127.0.0.1:8000/v1
+    """
+    try:
+        parts = urlsplit(url.strip())
+        found = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port  # refuses what is no number
+    except ValueError:
+        found = False
+    if not found:
+        # The text given is not shown: where its parts cannot be told, a key may be among them.
+        raise SetupError("base_url is not an address such as http://127.0.0.1:8000/v1")
+    return public_url(url.strip())
 
 
 def public_url(url: str) -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from ._openai_clients import Clients
+from ._openai_clients import OwnClients
 from ._secrets import keys_of
 from .errors import EmbeddingError, SetupError
 from .foreign_errors import service_errors, told_in, translate
@@ -118,7 +118,7 @@ class OpenAIEmbedder:
             raise SetupError(f"batch_size is at least 1, not {batch_size!r}")
         self.name = model  # not where it is served: that cannot alter a vector
         self._model, self._batch_size = model, batch_size
-        self._clients = Clients(base_url=base_url, api_key=api_key)
+        self._clients = OwnClients(base_url=base_url, api_key=api_key)
         self.endpoint = self._clients.endpoint
 
     @property

@@ -14,7 +14,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ._openai_clients import PerLoop, public_url
+from ._openai_clients import CallersClients, public_url
 from ._openai_params import RUNGS, learnt_for
 from ._secrets import account_of, keys_of, redact
 from .errors import JudgeError
@@ -54,7 +54,7 @@ class LangChainTransport:
         self._is_synchronous = runs_in_the_default_pool(model)
         self._model = _bare_copy(model, self._sampling) if self._is_openai else model
         client = getattr(model, "root_async_client", None)
-        self._per_loop = PerLoop(client) if self._is_openai else None
+        self._per_loop = CallersClients(client) if self._is_openai else None
         url = getattr(client, "base_url", None)
         self.endpoint = public_url(str(url)) if url else f"LangChain {type(model).__name__}"
         self._learnt = learnt_for(self.endpoint, str(getattr(model, "model_name", "")), {})

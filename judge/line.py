@@ -38,6 +38,9 @@ class Line:
     limits: Limits
     cache: Cache | None = None
     budget: Budget | None = None
+    _services: dict[tuple[str, str], Service] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = field(
         default_factory=weakref.WeakValueDictionary, compare=False, repr=False
     )
@@ -122,12 +125,19 @@ class Line:
         found, _ = await send_with_retry(
             embed,
             self.retry,
-            service_of(embedder, embedder.name, Limits()),
+            self._service_of(embedder),
             endpoint=embedder.name,
             tokens=tokens,
             deadline=deadline,
         )
         return found
+
+    def _service_of(self, embedder: Embedder) -> Service:
+        """Kept here: between two calls nobody else holds it."""
+        key = embedder.name, str(getattr(embedder, "endpoint", ""))
+        if key not in self._services:
+            self._services[key] = service_of(embedder, embedder.name, Limits())
+        return self._services[key]
 
     @contextmanager
     def _paid(self, model: str, tokens: int) -> Iterator[list[Usage]]:

@@ -10,7 +10,7 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
-from ._openai_clients import Clients, PerLoop, public_url
+from ._openai_clients import CallersClients, OwnClients, public_url
 from ._openai_params import RUNGS, Learnt, learnt_for
 from ._secrets import account_of, keys_of, redact
 from .errors import JudgeError
@@ -72,10 +72,10 @@ class OpenAITransport:
         self, *, base_url: str | None = None, api_key: str | None = None, client: Any = None
     ) -> None:
         """Nothing is connected yet."""
-        self._clients = Clients(base_url=base_url, api_key=api_key)
+        self._clients = OwnClients(base_url=base_url, api_key=api_key)
         self._client = None if client is None else client.with_options(max_retries=0)
         asynchronous = hasattr(getattr(client, "_client", None), "aclose")
-        self._per_loop = PerLoop(client) if asynchronous else None
+        self._per_loop = CallersClients(client) if asynchronous else None
         self._own: dict[str, Learnt] = {}
         given = client is not None
         self.endpoint = public_url(str(client.base_url)) if given else self._clients.endpoint

@@ -2,7 +2,7 @@
 
 Retrying is apart from re-asking (``items.py``): it changes nothing about the question, has
 its own budget and its own counter. Each try takes its own place in the service's queue
-(``limits.py``), so that a call that waits does not keep others from being sent.
+(``turns.py``), so that a call that waits does not keep others from being sent.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import OrderedDict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,5 +106,7 @@ def ctrl_c() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the keys and addresses of whoever runs it."""
+    # What is learnt of a server is kept by its port, and ports come round again.
+    monkeypatch.setattr("ragas_judge.judge._openai_params._known", OrderedDict())
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)

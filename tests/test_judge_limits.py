@@ -477,3 +477,26 @@ def test_a_call_that_hangs_is_given_up_early_and_then_with_twice_the_patience(
     asyncio.run(some_calls())
     assert seen[0] == 60
     assert seen[30:] == [pytest.approx(0.06), pytest.approx(0.12), pytest.approx(0.24)]
+
+
+def test_an_embedders_service_is_remembered_between_calls() -> None:
+    calls = 0
+
+    class Refusing:
+        name, endpoint = "e", "http://embedder.test/v1"
+
+        async def embed(self, texts: list[str]) -> list[list[float]]:
+            nonlocal calls
+            calls += 1
+            raise errors.JudgeAuthError("no")
+
+    judge = Judge("m", transport=ScriptedTransport(lambda _: ""), embeddings=Refusing())
+
+    async def scenario() -> None:
+        assert judge.embedder is not None
+        for _ in range(3):
+            with pytest.raises(errors.JudgeAuthError):
+                await judge.embed(judge.embedder, ["x"])
+
+    asyncio.run(scenario())
+    assert calls == 1

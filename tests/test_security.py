@@ -6,7 +6,6 @@ import asyncio
 import logging
 import ssl
 import traceback
-from collections import OrderedDict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,7 @@ from langchain_core.language_models import SimpleChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from ragas_judge.judge import Judge, OpenAIEmbedder, Recordings, RetryPolicy, _openai_params
+from ragas_judge.judge import Judge, OpenAIEmbedder, Recordings, RetryPolicy
 from ragas_judge.judge._secrets import keys_of, redact
 from ragas_judge.judge.errors import EvaluatorError, SetupError
 from ragas_judge.metrics import Faithfulness
@@ -36,10 +35,9 @@ ROW = {
 
 
 @pytest.fixture(autouse=True)
-def _each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No certificates are read, for all is plain HTTP; nothing is known of a port used before."""
+def _no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is plain HTTP here, and reading them would take most of the time."""
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *args, **kwargs: None)
-    monkeypatch.setattr(_openai_params, "_known", OrderedDict())
 
 
 def of_argument(url: str) -> Judge:
@@ -294,3 +292,20 @@ def test_no_part_of_eight_characters_is_left(secret: str, text: str, length: int
     shown = redact(f"{text} {secret} {secret[:length]}… …{secret[-length:]}", [secret])
     if secret[:8] not in text and "*" not in secret:
         assert secret[:8] not in shown.removeprefix(text)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://host:port/v1", "localhost:8000/v1", "ftp://x"]
+)
+@pytest.mark.parametrize("make", [Judge, OpenAIEmbedder])
+def test_an_address_that_is_none_is_told_at_once_and_not_shown(make: Any, url: str) -> None:
+    with pytest.raises(SetupError, match="base_url is not an address such as") as caught:
+        make("m", base_url=f"{url}?key={KEY}", api_key=KEY)
+    assert not shows(whole(caught.value))
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n", f"{KEY} é"])
+def test_a_key_that_cannot_be_sent_is_told_before_the_first_call(key: str) -> None:
+    with pytest.raises(SetupError, match="no key can hold") as caught:
+        Judge("m", base_url="http://127.0.0.1:9/v1", api_key=key).check()
+    assert not shows(whole(caught.value))
