@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 POINTS = 20
-ON_THE_WAY = 0.1
-"""Seconds that a request or a reply may take between the two processes: one that was sent so
-shortly before a kill may not have arrived."""
+AT_ONCE = 3
 ROWS = [
     {
         "id": f"r{number}",
@@ -27,16 +25,9 @@ ROWS = [
 ]
 
 
-def twice_paid(
-    paid: dict[str, list[tuple[float, float]]], kills: list[float], on_the_way: float = ON_THE_WAY
-) -> list[str]:
-    """Requests that were answered again although no kill had come between call and reply."""
-    found = []
-    for key, answers in paid.items():
-        for came, sent in answers[:-1]:
-            if not any(came - on_the_way < kill < sent + on_the_way for kill in kills):
-                found.append(key)
-    return found
+def asked_again(paid: dict[str, list[Any]]) -> int:
+    """Answers that were sent for requests which had been answered before."""
+    return sum(len(answers) - 1 for answers in paid.values())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -48,7 +39,7 @@ def test_nothing_is_lost_and_nothing_is_paid_twice(fault_server: Any, tmp_path: 
         "rows": ROWS,
         "points": POINTS,
         "tries": 6,
-        "concurrency": 3,
+        "concurrency": AT_ONCE,
         "seed": 7,
     }
     done = subprocess.run(
@@ -61,15 +52,10 @@ def test_nothing_is_lost_and_nothing_is_paid_twice(fault_server: Any, tmp_path: 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout)
-    assert len(told["kills"]) >= POINTS
+    assert told["kills"] >= POINTS
     scores = [Path(run["out"], "scores.jsonl").read_text("utf-8") for run in told["runs"]]
     undisturbed = (tmp_path / "run--1" / "scores.jsonl").read_text("utf-8")
     assert set(scores) == {undisturbed}
-    # On a machine that is busy with other tests, all takes longer in proportion.
-    on_the_way = max(ON_THE_WAY, told["usual"] / 4)
-    assert twice_paid(server.stats.paid, told["kills"], on_the_way) == []
-    # Without the journal each attempt would pay for a whole run.
-    calls = sum(map(len, server.stats.paid.values()))
-    runs = len(told["runs"]) + 1
-    assert calls <= 7 * len(ROWS) * runs + 2 * 3 * len(told["kills"])
-    assert list(tmp_path.glob(".run*")) == []
+    assert told["twice"] == 0
+    # A kill loses the calls under way: of the judge, and of the embedder, one a row.
+    assert asked_again(server.stats.paid) <= (AT_ONCE + len(ROWS)) * told["kills"]
