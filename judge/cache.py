@@ -15,6 +15,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
@@ -30,6 +31,7 @@ APPLICATION = 0x726A7564
 """Tells our files from other SQLite files."""
 PATIENCE = 30.0
 """Seconds to wait for another process that writes."""
+_INHERITED: list[sqlite3.Connection] = []
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT, prompt TEXT, reply TEXT NOT NULL
@@ -67,6 +69,7 @@ class Cache:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._open: tuple[int, sqlite3.Connection] | None = None
+        self._let_go: weakref.finalize[..., Cache] | None = None
         with self._connection():
             pass
 
@@ -130,9 +133,9 @@ class Cache:
     def close(self) -> None:
         """Close the file; it opens again when needed."""
         with self._lock:
-            if self._open is not None and self._open[0] == os.getpid():
-                self._open[1].close()
-            self._open = None
+            if self._let_go is not None:
+                self._let_go()
+            self._open = self._let_go = None
 
     def _value(self, statement: str, *arguments: str) -> Any:
         with self._connection() as connection:
@@ -145,8 +148,8 @@ class Cache:
         try:
             with self._lock:
                 if self._open is None or self._open[0] != os.getpid():
-                    # A connection must not be used, nor closed, on the far side of a fork.
                     self._open = (os.getpid(), _connect(self.path))
+                    self._let_go = weakref.finalize(self, _close, *self._open)
                 with self._open[1] as connection:
                     yield connection
         except (sqlite3.Error, OSError) as error:
@@ -161,6 +164,14 @@ def _connect(path: Path) -> sqlite3.Connection:
         _prepare(connection, path)
         undo.pop_all()
     return connection
+
+
+def _close(owner: int, connection: sqlite3.Connection) -> None:
+    if owner == os.getpid():
+        connection.close()
+    else:
+        # Neither used nor closed on the far side of a fork: that would drop the owner's locks.
+        _INHERITED.append(connection)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -43,6 +43,8 @@ RETRIED = (
     JudgeUnreachableError,
 )
 MAX_WAIT = 60.0
+LEAST_TRY = 0.5
+"""Seconds that must be left for one more try: cut shorter, it would only hide the last error."""
 _backoff = wait_exponential(multiplier=0.5, max=MAX_WAIT) + wait_random(0, 0.5)
 
 log = logging.getLogger("ragas_judge")
@@ -237,7 +239,7 @@ class _Tries(Generic[T]):
         budget = self.policy.budget
         if isinstance(error, JudgeUnreachableError) and not self.service.has_answered:
             budget = min(budget, self.policy.connect_budget)
-        if self.spent + state.upcoming_sleep >= budget:
+        least = state.upcoming_sleep + LEAST_TRY
+        if self.spent + least >= budget:
             return True
-        ends = time.monotonic() + state.upcoming_sleep
-        return self.deadline is not None and ends >= self.deadline
+        return self.deadline is not None and time.monotonic() + least >= self.deadline

@@ -33,7 +33,8 @@ LASTING = (JudgeAuthError, JudgeQuotaError, JudgeUnreachableError)
 OVERLOADED = (503, 529)
 ENOUGH = 10
 """Replies from which their usual time is judged."""
-LEAST_PATIENCE = 1.0
+LEAST_PATIENCE = 3.0
+"""Seconds that any reply is given: so long may this process itself be held up."""
 
 
 class Service:

@@ -848,7 +848,8 @@ def test_errors_of_structured_models_are_told_and_retried_by_one_policy() -> Non
         ask(fake.llm(), retry=waits.policy)
     # As long as the budget allows: the service has asked to wait.
     assert waits.seconds == [3.0] * (len(fake.calls) - 1)
-    assert 3 * len(waits.seconds) < RetryPolicy().budget <= 3 * (len(waits.seconds) + 1)
+    budget = RetryPolicy().budget  # the tries themselves take some of it
+    assert 0.8 * budget < 3 * len(waits.seconds) < budget
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 
-from ragas_judge.judge import Judge, Request
+from ragas_judge.judge import Judge, Request, RetryPolicy
 
 
 @dataclass
@@ -67,13 +67,14 @@ CALLS = st.lists(
     max_size=25,
 )
 TEMPERATURES = (0.0, 0.3, 1.0)
+ONCE = RetryPolicy(attempts=1, patience=None)
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def judges_of(model: Any) -> list[Judge]:
     if isinstance(model, openai.AsyncOpenAI):
-        return [Judge("m", client=model, temperature=each, seed=5) for each in TEMPERATURES]
-    return [Judge.of(model, temperature=each, seed=5) for each in TEMPERATURES]
+        return [Judge("m", client=model, temperature=t, seed=5, retry=ONCE) for t in TEMPERATURES]
+    return [Judge.of(model, temperature=t, seed=5, retry=ONCE) for t in TEMPERATURES]
 
 
 def request_of(judges: list[Judge], number: int, call: Wanted) -> Request:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import os
 import sqlite3
 import subprocess
@@ -276,6 +277,16 @@ assert len(cache) == 3, len(cache)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_opens_the_file_anew(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORK, tmp_path / "c"], check=True, timeout=120)
+
+
+def test_a_cache_that_is_dropped_closes_its_file(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    assert cache._open is not None
+    connection = cache._open[1]
+    del cache
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
 
 
 # --- files that cannot be used ------------------------------------------------------------------

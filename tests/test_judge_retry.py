@@ -86,6 +86,14 @@ def test_a_wait_beyond_the_budget_is_not_begun() -> None:
     assert waits == []
 
 
+def test_a_try_for_which_no_time_would_be_left_is_not_made() -> None:
+    waits: list[float] = []
+    busy = errors.JudgeRateLimitError("busy", retry_after=1.0)
+    with pytest.raises(errors.JudgeRateLimitError, match="busy"):
+        ask(judge_that([busy] * 9, waits, budget=2.3))
+    assert waits == [1.0]  # after another there were 0.3 s left
+
+
 def test_otherwise_the_wait_grows_up_to_the_cap() -> None:
     error = errors.JudgeUnavailableError("x")
     assert 0.5 <= wait(state(error, 1)) <= 1.0
