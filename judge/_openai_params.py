@@ -106,6 +106,7 @@ class Learnt:
 _known: OrderedDict[tuple[str, str], Learnt] = OrderedDict()
 _lock = threading.Lock()
 MOST_KNOWN = 1000
+"""Endpoints and models that are remembered; those used longest ago go first."""
 
 
 def learnt_for(endpoint: str, model: str, own: dict[str, Learnt]) -> Learnt:
@@ -139,6 +140,7 @@ def refused_parameter(message: str, parameter: str | None, sent: Mapping[str, An
     >>> refused_parameter(too_large, "max_tokens", {"max_tokens": 9000}) is None
     True
     """
+    parameter = parameter if isinstance(parameter, str) else None  # some send its place in a list
     words = [parameter or "", *_WORD.findall(message)]
     named = [part for word in words for part in word.split(".")]
     if "response_format" in sent and _FORM & set(named) and not _TOO_LONG.search(message):

@@ -15,7 +15,7 @@ from .errors import (
     TruncatedReplyError,
     UnreadableReplyError,
 )
-from .types import Reply, ReplyState, Usage
+from .types import Reply, ReplyState, Usage, total
 
 ROLES = ("system", "user", "assistant")
 
@@ -67,14 +67,9 @@ def llm_result(answered: Sequence[Answered], model: str) -> LLMResult:
         model: the name to give where the service gave none.
     """
     named = next((reply.model for reply, _ in answered if reply.model), model)
-    counts = token_counts([usage_now(*each) for each in answered])
+    counts = token_counts([reply.usage_now(tries) for reply, tries in answered])
     output = {"model_name": named, **({"token_usage": counts} if counts else {})}
     return LLMResult(generations=[[_generation(*each) for each in answered]], llm_output=output)
-
-
-def usage_now(reply: Reply, attempts: int) -> Usage:
-    """The tokens that the reply took now: none when it was in the cache."""
-    return reply.usage if attempts else Usage(0, 0)
 
 
 def token_counts(usages: Sequence[Usage]) -> dict[str, int]:
@@ -83,20 +78,21 @@ def token_counts(usages: Sequence[Usage]) -> dict[str, int]:
     >>> token_counts([Usage(3, 2), Usage(4, None)]), token_counts([Usage(3, 2)])["total_tokens"]
     ({'prompt_tokens': 7}, 5)
     """
-    parts = {
-        "prompt_tokens": [usage.input for usage in usages],
-        "completion_tokens": [usage.output for usage in usages],
+    sums = {
+        "prompt_tokens": total(usage.input for usage in usages),
+        "completion_tokens": total(usage.output for usage in usages),
     }
-    known = {name: sum(filter(None, part)) for name, part in parts.items() if None not in part}
+    known = {name: count for name, count in sums.items() if count is not None}
     return {**known, "total_tokens": sum(known.values())} if len(known) == 2 else known
 
 
 def _generation(reply: Reply, attempts: int) -> ChatGeneration:
-    usage, counts = usage_now(reply, attempts), None
+    usage, counts = reply.usage_now(attempts), None
     if usage.input is not None and usage.output is not None:
-        total = usage.input + usage.output
         counts = UsageMetadata(
-            input_tokens=usage.input, output_tokens=usage.output, total_tokens=total
+            input_tokens=usage.input,
+            output_tokens=usage.output,
+            total_tokens=usage.input + usage.output,
         )
     facts = {"finish_reason": reply.finish, "state": reply.state.value, "attempts": attempts}
     message = AIMessage(reply.text, usage_metadata=counts, response_metadata=facts)

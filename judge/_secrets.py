@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
@@ -17,14 +18,26 @@ _LOOKS_LIKE_ONE = re.compile(
 )
 """After "Bearer", unless that is part of a sentence; OpenAI's form; a JSON Web Token."""
 _SCHEME = re.compile(r"(?i)^\s*(?:bearer|basic|token)\s+")
-_NAMES_ONE = re.compile(r"(?i)(?:key|token|secret|password|authorization)$")
+_NAMES_ONE = re.compile(
+    r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie)$"
+)
+_NO_KEYS = {
+    *("prompt_cache_key", "bos_token", "eos_token", "pad_token", "stop_token", "unk_token"),
+}
+"""Parameters that are none, whatever their names look like."""
 _HOLDERS = (
     *("client", "async_client", "root_async_client", "embeddings", "llm", "langchain_llm"),
-    "generator",
+    *("generator", "_client"),
 )
 """Where models, embeddings and clients keep the client that they wrap."""
-_MAPPINGS = ("_custom_headers", "_custom_query", "default_headers", "default_query")
-_DEPTH = 3
+_SENT = (
+    *("_custom_headers", "_custom_query", "default_headers", "default_query"),
+    *("_headers", "_params", "_cookies", "extra_headers", "extra_query"),
+)
+"""Where they keep what goes with each request: any of it may be a key."""
+_PUBLIC = re.compile(r"(?i)(?:accept(?:-.*)?|connection|content-type|user-agent|x-stainless-.*)$")
+"""Headers that hold none."""
+_DEPTH = 4
 
 
 def redact(text: str, secrets: Collection[str | None] = ()) -> str:
@@ -69,9 +82,12 @@ def _keys(holder: Any, depth: int) -> Iterator[str]:
     if depth == 0 or not isinstance(attributes, Mapping):
         return
     yield from _named_so(attributes)
-    for name in _MAPPINGS:
-        if isinstance(inner := attributes.get(name), Mapping):
-            yield from _named_so(inner)
+    yield from _sent(attributes)
+    signing = getattr(attributes.get("_auth"), "__dict__", None)  # an HTTP client's
+    yield from _sent({"_headers": signing})
+    if isinstance(more := attributes.get("model_kwargs"), Mapping):  # LangChain's
+        yield from _named_so(more)
+        yield from _sent(more)
     yield from _in_url(str(getattr(holder, "base_url", None) or ""))
     for name in _HOLDERS:
         yield from _keys(attributes.get(name), depth - 1)
@@ -84,12 +100,49 @@ def _named_so(values: Mapping[Any, Any]) -> Iterator[str]:
             yield _SCHEME.sub("", text)
 
 
+def _sent(holder: Mapping[Any, Any]) -> Iterator[str]:
+    """All values of headers, queries and cookies; of a cookie's header each of its values."""
+    for values in map(holder.get, _SENT):
+        if not isinstance(values, Mapping):
+            continue
+        for name, value in values.items():
+            text = _plain(value)
+            if text and not _PUBLIC.match(str(name)):
+                yield _SCHEME.sub("", text)
+                yield from (part.partition("=")[2].strip() for part in text.split(";"))
+
+
 def _in_url(url: str) -> Iterator[str]:
+    """User, password and query of an address, and what is sent for user and password."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return
-    yield from (unquote(parts.password or ""), *(value for _, value in parse_qsl(parts.query)))
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if user or password:
+        yield base64.b64encode(f"{user}:{password}".encode()).decode()
+    yield from (password or user, *(value for _, value in parse_qsl(parts.query)))
+
+
+def keys_among(parameters: Any, path: str = "") -> list[str]:
+    """Names of parameters, however deep, that look like a key's and hold a text.
+
+    >>> keys_among({"extra_body": {"api_key": "k", "top_k": 1}, "max_tokens": 9})
+    ['extra_body.api_key']
+    """
+    if isinstance(parameters, list | tuple):
+        return [name for each in parameters for name in keys_among(each, path)]
+    if not isinstance(parameters, Mapping):
+        return []
+    found: list[str] = []
+    for name, value in parameters.items():
+        whole, held = f"{path}{name}", value if isinstance(value, list | tuple) else [value]
+        named_so = _NAMES_ONE.search(str(name)) and name not in _NO_KEYS
+        if named_so and any(map(_plain, held)):
+            found.append(whole)
+        else:
+            found += keys_among(value, f"{whole}.")
+    return found
 
 
 def account_of(client: Any) -> int:

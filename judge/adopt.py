@@ -17,21 +17,17 @@ loaded already.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..prompts import Message
 from . import telemetry  # noqa: F401  # ragas' models report each call unless told not to
+from ._secrets import keys_among
 from .errors import SetupError
 from .langchain_transport import OURS, LangChainTransport, is_openai_family, loaded
 from .openai_transport import OpenAITransport
 from .ragas_transport import RagasStructuredTransport, RagasTransport
-from .types import Reply, Request, Transport
-
-SYSTEM_PROMPT = "system_prompt"
-"""Sampling parameter under which a user's own system prompt travels: it alters replies, so it
-must be part of the request and of its key."""
+from .system_prompt import SYSTEM_PROMPT, SystemPromptTransport
+from .types import Transport
 
 Adopted = tuple[str, Transport, dict[str, Any]]
 """Model name, transport, and the sampling parameters that its requests carry."""
@@ -102,38 +98,6 @@ def adopt(llm: Any) -> Adopted:
     )
 
 
-class SystemPromptTransport:
-    """Puts the system prompt that a user gave to ragas before our own, in one system message.
-
-    Theirs comes first: our rules about form and untrusted text have the last word, and many
-    servers take a single system message only.
-    """
-
-    def __init__(self, inner: Transport) -> None:
-        """Send through ``inner``."""
-        self.inner, self.endpoint = inner, inner.endpoint
-
-    async def send(self, request: Request) -> Reply:
-        """Send the request with its ``system_prompt`` moved into the messages."""
-        sampling = dict(request.sampling)
-        words = sampling.pop(SYSTEM_PROMPT, None)
-        if words:
-            messages = with_system(words, request.messages)
-            request = replace(request, messages=messages, sampling=sampling)
-        return await self.inner.send(request)
-
-
-def with_system(words: str, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with ``words`` at the start of the system message.
-
-    >>> with_system("Be brief.", [Message("user", "Hello")])[0]
-    Message(role='system', content='Be brief.')
-    """
-    if messages and messages[0].role == "system":
-        return (Message("system", f"{words}\n\n{messages[0].content}"), *messages[1:])
-    return (Message("system", words), *messages)
-
-
 def _is_langchain(value: Any) -> bool:
     """A LangChain model, or what its ``bind`` makes."""
     model = getattr(_binding(value), "bound", value)
@@ -168,11 +132,32 @@ def _unbound(model: Any) -> tuple[Any, dict[str, Any]]:
 
 def _langchain(given: Any, *, bypass_temperature: bool = False) -> Adopted:
     model, bound = _unbound(given)
-    sampling = {**sampling_of(model), **bound}
+    sampling = _without_keys({**sampling_of(model), **bound}, model)
     transport = LangChainTransport(model, sampling)
     if is_openai_family(model) and not bypass_temperature:
         sampling.setdefault("temperature", 0.0)
     return model_name(model), transport, sampling
+
+
+def _without_keys(sampling: dict[str, Any], model: Any) -> dict[str, Any]:
+    """Sampling parameters that can be recorded.
+
+    Raises:
+        SetupError: a key is among those that each request of ours would carry.
+    """
+    if not is_openai_family(model):  # it sends its own itself
+        return {name: value for name, value in sampling.items() if not keys_among({name: value})}
+    _refuse_keys(sampling, type(model).__name__)
+    return sampling
+
+
+def _refuse_keys(sampling: Mapping[str, Any], owner: str) -> None:
+    found = keys_among(sampling)
+    if found:
+        raise SetupError(
+            f"{owner} carries {', '.join(found)}: it would be recorded; give it to the client"
+            " instead, as api_key= or among default_headers="
+        )
 
 
 def _ragas(llm: Any) -> Adopted:
@@ -195,11 +180,14 @@ def _structured(llm: Any) -> Adopted:
     ):
         return model_name(llm), RagasStructuredTransport(llm), {}
     client = openai_client(llm.client)
+    hidden = HIDDEN if client is not None else _hidden(llm)
     sampling = {
         name: value
         for name, value in llm.model_args.items()
-        if name not in HIDDEN and value is not None and is_json(value)
+        if name not in hidden and value is not None and is_json(value)
     }
+    if client is not None:
+        _refuse_keys(sampling, type(llm).__name__)
     if ours:
         needed = client is None and llm.provider.lower() in NEEDS_MAX_TOKENS
         for name, value in _ragas_defaults().items():
@@ -223,8 +211,15 @@ def _over_client(client: Any, arguments: Mapping[str, Any]) -> Transport:
     return OpenAITransport(client=client.with_options(**options) if options else client)
 
 
+def _hidden(llm: Any) -> frozenset[str]:
+    """What a model of ragas' sends and we do not record: keys, too."""
+    arguments = llm.model_args.items()
+    return HIDDEN.union(name for name, value in arguments if keys_among({name: value}))
+
+
 def _over_ragas(llm: Any) -> Transport:
-    hidden = {name: value for name, value in llm.model_args.items() if name in HIDDEN - OURS}
+    names = _hidden(llm) - OURS
+    hidden = {name: value for name, value in llm.model_args.items() if name in names}
     if _is(llm.client, "instructor", "Instructor") or _is(
         llm.client, "instructor", "AsyncInstructor"
     ):

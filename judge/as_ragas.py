@@ -29,7 +29,7 @@ from ragas.llms.base import BaseRagasLLM
 from ragas.run_config import RunConfig
 
 from . import telemetry  # noqa: F401  # ragas reports each use unless told not to
-from ._ragas_results import Answered, chat, check, llm_result, reseeded, usage_now
+from ._ragas_results import Answered, chat, check, llm_result, reseeded
 from .embedders import EmbeddedE5, Embedder, adopt_embedder
 from .errors import EvaluatorError
 from .loops import run_sync
@@ -218,7 +218,7 @@ class JudgeLLM(BaseRagasLLM):
         except EvaluatorError as error:
             await run.on_llm_error(error)
             raise
-        self._check_usage(usage_now(reply, attempts), manager)
+        self._check_usage(reply.usage_now(attempts), manager)
         await run.on_llm_end(llm_result([(reply, attempts)], request.model))
         check(reply)
         return reply, attempts

@@ -10,6 +10,7 @@ processes may share a file. Values are JSON; no request text, key or header is k
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -18,12 +19,11 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .errors import CacheError
-from .recordings import reply_of
+from .embedders import checked
+from .errors import CacheError, EmbeddingError
 from .types import Reply, Request
 
 FORMAT = 1
@@ -66,8 +66,11 @@ class Cache:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the file, so that whatever is wrong with it is told now."""
-        self.path = Path(path)
+        self.path = Path(path).expanduser()
         self._lock = threading.Lock()
+        self._asking: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = (
+            weakref.WeakValueDictionary()
+        )
         self._open: tuple[int, sqlite3.Connection] | None = None
         self._let_go: weakref.finalize[..., Cache] | None = None
         with self._connection():
@@ -90,15 +93,14 @@ class Cache:
         if row is None:
             return None
         try:
-            return reply_of(json.loads(row))
+            return Reply.from_dict(json.loads(row))
         except (KeyError, TypeError, ValueError) as error:
-            said = f"{self.path}: holds a damaged reply ({error!r}); delete the file"
-            raise CacheError(said) from error
+            raise self._damaged("reply", error) from error
 
     def put(self, endpoint: str, request: Request, reply: Reply) -> None:
         """Keep a reply; it is on disk when this returns."""
         prompt = request.prompt.id if request.prompt else None
-        text = json.dumps(asdict(reply))
+        text = json.dumps(reply.to_dict())
         with self._connection() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)",
@@ -111,7 +113,10 @@ class Cache:
         """The vectors of these texts, or None."""
         key = _key(endpoint, json.dumps([embedder, list(texts)]))
         found = self._value("SELECT vectors FROM vectors WHERE key = ?", key)
-        return None if found is None else [list(vector) for vector in json.loads(found)]
+        try:
+            return None if found is None else checked(json.loads(found), len(texts), embedder)
+        except (EmbeddingError, ValueError) as error:
+            raise self._damaged("batch of vectors", error) from error
 
     def put_vectors(
         self, endpoint: str, embedder: str, texts: Sequence[str], vectors: Sequence[Sequence[float]]
@@ -124,11 +129,19 @@ class Cache:
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, embedder, values)
             )
 
+    def _damaged(self, what: str, error: Exception) -> CacheError:
+        return CacheError(f"{self.path}: holds a damaged {what} ({error!r}); delete the file")
+
     def __len__(self) -> int:
         """How many replies and batches of vectors it holds."""
         return int(
             self._value("SELECT (SELECT count(*) FROM replies) + (SELECT count(*) FROM vectors)")
         )
+
+    def alone(self, key: str) -> asyncio.Lock:
+        """A lock for whoever asks this: of those that ask the same on one loop, one pays."""
+        loop = id(asyncio.get_running_loop())
+        return self._asking.setdefault((loop, key), asyncio.Lock())
 
     def close(self) -> None:
         """Close the file; it opens again when needed."""

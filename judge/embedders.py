@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import json
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from ._openai_clients import OwnClients
+from ._completions import usage_of
+from ._openai_clients import OwnClients, check_was_sendable
 from ._secrets import keys_of
+from ._unread import is_unread, tell
 from .errors import EmbeddingError, SetupError
 from .foreign_errors import service_errors, told_in, translate
+from .loops import together
 from .threads import in_thread
+from .types import total
 
 Vector = Sequence[float]
 
@@ -144,15 +146,9 @@ class OpenAIEmbedder:
         """
         size = self._batch_size
         batches = [list(texts[start : start + size]) for start in range(0, len(texts), size)]
-        tasks = [asyncio.ensure_future(self._embed(batch)) for batch in batches]
-        try:
-            found = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:  # after one has failed, the others are of no use
-                task.cancel()
+        found = await together(self._embed(batch) for batch in batches)
         vectors = [vector for batch, _ in found for vector in batch]
-        counts = [tokens for _, tokens in found]
-        tokens = None if None in counts else sum(filter(None, counts))
+        tokens = total(tokens for _, tokens in found)
         return checked(vectors, len(texts), self.name), tokens
 
     async def _embed(self, texts: list[str]) -> tuple[list[list[float]], int | None]:
@@ -163,16 +159,19 @@ class OpenAIEmbedder:
             result = await client.embeddings.create(
                 model=self._model, input=texts, encoding_format="float"
             )
-        except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            told = translate(error, self.endpoint, keys_of(client))
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
+            check_was_sendable(error)
+            if not (isinstance(error, openai.OpenAIError) or is_unread(error)):
+                raise
+            told = tell(error, self.endpoint, keys_of(client))
             raise told from told.__cause__
         refused = told_in(result, self.endpoint, keys_of(client))
         if refused is not None:
             raise refused
         items = sorted(getattr(result, "data", None) or (), key=_place)
         vectors = [getattr(item, "embedding", None) for item in items]
-        usage = getattr(result, "usage", None)
-        return checked(vectors, len(texts), self.name), getattr(usage, "prompt_tokens", None)
+        usage = usage_of(getattr(result, "usage", None))
+        return checked(vectors, len(texts), self.name), usage.input
 
     async def aclose(self) -> None:
         """Close the connections opened on the running event loop."""
@@ -207,6 +206,7 @@ def adopt_embedder(embeddings: Any) -> Embedder:
     Raises:
         SetupError: none of these.
     """
+    embeddings = _behind_ragas(embeddings)
     if isinstance(embeddings, Embedder):
         return embeddings
     name = _name(embeddings)
@@ -224,6 +224,20 @@ def adopt_embedder(embeddings: Any) -> Embedder:
         f"embeddings of type {type(embeddings).__name__} are not understood: pass an object with"
         " embed_documents or embed_texts, or a function from texts to vectors"
     )
+
+
+def _behind_ragas(embeddings: Any) -> Any:
+    """The embedder that ``as_ragas_embeddings`` was made of, wrapped by ragas or not."""
+    made = getattr(sys.modules.get(f"{__package__}.as_ragas"), "JudgeEmbeddings", ())
+    for each in (embeddings, getattr(embeddings, "embeddings", None)):
+        if isinstance(each, made):
+            return each.embedder
+    return embeddings
+
+
+def is_named(embedder: Embedder) -> bool:
+    """Can its vectors be told from others' by its name? Not those of a lambda or a closure."""
+    return "<" not in embedder.name
 
 
 def _made_asynchronous(embeddings: Any) -> bool:

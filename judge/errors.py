@@ -10,9 +10,8 @@ EvaluatorError
 │   ├── JudgeAuthError            key refused
 │   ├── JudgeQuotaError           the account has no money or quota left
 │   ├── JudgeRequestError         the service refuses the request as it is
-│   │   └── UnsupportedParameterError
 │   ├── JudgeRateLimitError       (retried) too many requests
-│   ├── JudgeUnavailableError     (retried) 5xx
+│   ├── JudgeUnavailableError     (retried) 5xx, or what came is no reply
 │   ├── JudgeUnreachableError     (retried) no connection
 │   └── JudgeTimeoutError         (retried) no reply in time
 ├── ReplyError                    what the model said
@@ -66,7 +65,6 @@ __all__ = [
     "SetupError",
     "TruncatedReplyError",
     "UnreadableReplyError",
-    "UnsupportedParameterError",
 ]
 
 
@@ -113,21 +111,12 @@ class JudgeRequestError(JudgeError):
     """The service refuses this request; the same one would be refused again."""
 
 
-class UnsupportedParameterError(JudgeRequestError):
-    """The service does not know one parameter of the request."""
-
-    def __init__(self, message: str, *, parameter: str, status: int | None = None) -> None:
-        """Name the parameter."""
-        super().__init__(message, status=status)
-        self.parameter = parameter
-
-
 class JudgeRateLimitError(JudgeError):
     """Too many requests at once."""
 
 
 class JudgeUnavailableError(JudgeError):
-    """The service failed on its side (5xx)."""
+    """The service failed on its side (5xx), or what it sent is no reply."""
 
 
 class JudgeUnreachableError(JudgeError):

@@ -1,115 +1,31 @@
-"""Errors of other packages, told in our own classes: one table.
+"""Errors of other packages, told in our own classes, by the table in ``_foreign_table``.
 
-A class is named by its package and name, so that none of the packages is loaded for it. An HTTP
-status, where there is one, goes before the class.
+An HTTP status, where there is one, goes before the class.
 """
 
 from __future__ import annotations
 
 import datetime
 import email.utils
+import html
 import json
+import re
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from ._foreign_table import CODES, NOT_OF_THE_SERVICE, ROOTS, SAME, TABLE
 from ._secrets import redact
 from .errors import (
     EvaluatorError,
-    FilteredReplyError,
     JudgeAuthError,
     JudgeError,
     JudgeQuotaError,
     JudgeRateLimitError,
     JudgeRequestError,
-    JudgeTimeoutError,
     JudgeUnavailableError,
-    JudgeUnreachableError,
-    TruncatedReplyError,
-    UnreadableReplyError,
 )
-
-TABLE: Mapping[str, type[EvaluatorError]] = {
-    "openai.APITimeoutError": JudgeTimeoutError,
-    "openai.APIConnectionError": JudgeUnreachableError,
-    "openai.AuthenticationError": JudgeAuthError,
-    "openai.PermissionDeniedError": JudgeAuthError,
-    "openai.SubjectTokenProviderError": JudgeAuthError,
-    "openai.RateLimitError": JudgeRateLimitError,
-    "openai.ConflictError": JudgeUnavailableError,
-    "openai.InternalServerError": JudgeUnavailableError,
-    "openai.APIResponseValidationError": JudgeUnavailableError,
-    "openai.APIError": JudgeRequestError,
-    "openai.WebSocketConnectionClosedError": JudgeUnreachableError,
-    "openai.LengthFinishReasonError": TruncatedReplyError,
-    "openai.ContentFilterFinishReasonError": FilteredReplyError,
-    "httpx.ConnectTimeout": JudgeUnreachableError,
-    "httpx.TimeoutException": JudgeTimeoutError,
-    "httpx.UnsupportedProtocol": JudgeRequestError,
-    "httpx.TransportError": JudgeUnreachableError,
-    "httpx.DecodingError": JudgeUnavailableError,
-    "httpx.TooManyRedirects": JudgeRequestError,
-    "httpx.HTTPError": JudgeRequestError,
-    "httpx.InvalidURL": JudgeRequestError,
-    "langchain_core.ModelTimeoutError": JudgeTimeoutError,
-    "langchain_core.ModelConnectionError": JudgeUnreachableError,
-    "langchain_core.ModelRateLimitError": JudgeRateLimitError,
-    "langchain_core.ModelAPIError": JudgeUnavailableError,
-    "langchain_core.ModelAuthenticationError": JudgeAuthError,
-    "langchain_core.ModelPermissionDeniedError": JudgeAuthError,
-    "langchain_core.ModelRefusalError": FilteredReplyError,
-    "langchain_core.ModelError": JudgeRequestError,
-    "langchain_core.OutputParserException": UnreadableReplyError,
-    "instructor.IncompleteOutputException": TruncatedReplyError,
-    "instructor.ResponseParsingError": UnreadableReplyError,
-    "instructor.ValidationError": UnreadableReplyError,
-    "instructor.AsyncValidationError": UnreadableReplyError,
-    "instructor.InstructorRetryException": UnreadableReplyError,
-    "instructor.ProviderError": JudgeRequestError,
-    "anthropic.APITimeoutError": JudgeTimeoutError,
-    "anthropic.APIConnectionError": JudgeUnreachableError,
-    "anthropic.APIError": JudgeRequestError,
-    "groq.APITimeoutError": JudgeTimeoutError,
-    "groq.APIConnectionError": JudgeUnreachableError,
-    "groq.APIError": JudgeRequestError,
-    "google.APIError": JudgeRequestError,
-    "ollama.ResponseError": JudgeRequestError,
-    "builtins.TimeoutError": JudgeTimeoutError,
-    "builtins.ConnectionError": JudgeUnreachableError,
-    "builtins.UnicodeDecodeError": JudgeUnavailableError,
-    "json.JSONDecodeError": JudgeUnavailableError,
-}
-"""Package and class -> our class. The most derived class that is named here decides."""
-
-NOT_OF_THE_SERVICE = frozenset((
-    "openai.OpenAIError", "openai.InvalidWebhookSignatureError", "openai.APIRemovedInV1",
-    "openai.WebSocketQueueFullError", "openai._AmbiguousModuleClientUsageError",
-    "openai.MissingDependencyError", "openai.MissingStreamClassError",
-    "openai.MutuallyExclusiveAuthError", "openai.StreamAlreadyConsumed",
-    "httpx.CookieConflict", "httpx.StreamError", "httpx.StreamClosed", "httpx.StreamConsumed",
-    "httpx.RequestNotRead", "httpx.ResponseNotRead",
-    "langchain_core.LangChainException", "langchain_core.TracerException",
-    "instructor.InstructorError", "instructor.ClientError", "instructor.ConfigurationError",
-    "instructor.ModeError", "instructor.MultimodalError",
-))  # fmt: skip
-"""Mistakes in how a client is used, and roots that say nothing. Each stands for itself alone,
-not for the classes derived from it: a new one must be put here or into the table."""
-
-ROOTS = {
-    "openai": "APIError",
-    "httpx": "HTTPError",
-    "httpx2": "HTTPError",
-    "langchain_core.exceptions": "ModelError",
-    "anthropic": "APIError",
-    "groq": "APIError",
-    "google.genai.errors": "APIError",
-    "ollama": "ResponseError",
-}
-"""Base classes by which client packages tell of the service, looked up where they are loaded."""
-
-SAME = {"httpx2": "httpx"}
-"""Packages with the classes of another."""
 
 QUOTA = (
     "insufficient_quota",
@@ -117,8 +33,14 @@ QUOTA = (
     "billing_not_active",
     "credit balance is too low",  # Anthropic, with status 400
 )
+"""How services say that an account has no money or quota left."""
 SAID = 300
 """Characters of a foreign message that are kept."""
+OF_A_PAGE = 100
+"""The same of a page of HTML, which gateways send."""
+_STATUS = re.compile("[45][0-9]{2}")
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|title|!--)", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>\s*([^<]*[^<\s])", re.IGNORECASE)
 
 
 def ours_for(error: BaseException) -> type[EvaluatorError] | None:
@@ -173,34 +95,53 @@ def translate(
         status=status,
         retry_after=retry_after(_headers(error)),
     )
-    whole = "\n".join(map(str, _chain(error)))
-    found.__cause__ = error if redact(whole, secrets) == whole else None
+    found.__cause__ = kept_cause(error, secrets)
     return found
+
+
+def kept_cause(error: BaseException, secrets: Collection[str | None] = ()) -> BaseException | None:
+    """The error itself, unless a traceback of it would show a key."""
+    whole = "\n".join(map(str, _chain(error)))
+    return error if redact(whole, secrets) == whole else None
 
 
 def told_in(body: Any, endpoint: str, secrets: Collection[str | None] = ()) -> JudgeError | None:
     """Our error for one that a service put into a reply of status 200; None: there is none.
 
     >>> from types import SimpleNamespace
-    >>> told_in(SimpleNamespace(error={"message": "slow down", "code": 429}), "x")
-    JudgeRateLimitError('x: slow down')
+    >>> told = told_in(SimpleNamespace(error={"message": "slow down", "code": 429}), "x")
+    >>> told, told.status
+    (JudgeRateLimitError('x: slow down'), 429)
     """
     error = getattr(body, "error", None)
     if not error:
         return None
-    details = error if isinstance(error, Mapping) else {}
-    status = details.get("code")
-    cls: type[JudgeError] = JudgeUnavailableError
+    details = error if isinstance(error, Mapping) else {"code": error}
+    codes = [details.get(name) for name in ("code", "status", "type")]
+    status = next((int(str(each)) for each in codes if _STATUS.fullmatch(str(each))), None)
+    cls = by_status(status) if status else _by_code(codes)
     if any(word in str(error) for word in QUOTA):
         cls = JudgeQuotaError
-    elif isinstance(status, int) and status >= 400:
-        cls = by_status(status)
-    return cls(f"{endpoint}: {shown(str(details.get('message') or error), secrets)}")
+    said = shown(str(details.get("message") or error), secrets)
+    return cls(f"{endpoint}: {said}", status=status)
+
+
+def _by_code(codes: Iterable[Any]) -> type[JudgeError]:
+    known = (CODES.get(each.lower()) for each in codes if isinstance(each, str))
+    return next(filter(None, known), JudgeUnavailableError)
 
 
 def shown(text: str, secrets: Collection[str | None] = ()) -> str:
-    """A foreign text fit for a message: one line, not long, without keys."""
-    return redact(" ".join(text.split()), secrets)[:SAID]
+    """A foreign text fit for a message: one line, not long, without keys; a page by its title.
+
+    >>> shown("<html><head><title>Busy &amp; slow</title></head><body>...</body></html>")
+    'Busy & slow'
+    """
+    longest = SAID
+    if _PAGE.match(text):
+        title = _TITLE.search(text)
+        text, longest = html.unescape(title[1]) if title else text, OF_A_PAGE
+    return redact(" ".join(text.split()), secrets)[:longest]
 
 
 def status_of(error: BaseException | None) -> int | None:

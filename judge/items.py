@@ -49,13 +49,21 @@ class Question(Generic[T]):
     shared: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     repetition: int = 0
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of this question, beside those of the judge."""
+    with_schema: bool = True
 
 
 @dataclass
 class Answers(Generic[T]):
-    """Answers by id, the calls they took, and what was noticed on the way."""
+    """Answers by id, the calls they took, and what was noticed on the way.
+
+    Attributes:
+        replies: the reply in which each id was answered.
+    """
 
     by_id: dict[str, T] = field(default_factory=dict)
+    replies: dict[str, Reply] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -95,6 +103,7 @@ async def ask_items(
             raise FilteredReplyError("the service's content filter stopped the reply", raw=raw)
         account = settle(raw, batch.ids, question.parse)
         answers.by_id.update(account.answers)
+        answers.replies.update(dict.fromkeys(account.answers, call.reply))
         answers.notes += _dropped(account.strangers)
         if not account.missing:
             continue

@@ -9,12 +9,12 @@ judge = Judge.of(ChatOpenAI(model="gpt-4.1-mini"))             # whatever ragas.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, TypeVar
 
+from ._settings import check_reasks, sampling_of
 from .budget import Budget
 from .cache import Cache
 from .embedders import Embedder, adopt_embedder
@@ -27,15 +27,12 @@ from .recorded_vectors import recorded
 from .recordings import RecordingMode, Recordings
 from .retry import RetryPolicy
 from .spans import embedding_span
-from .types import Reply, Request, Transport, Usage
+from .types import Reply, Request, Transport, Usage, check_transport, close_transport
 from .watching import watched
 
 T = TypeVar("T")
 DEFAULT_REASKS = 3
-OWN = {"model", "messages", "stream", "response_format", "n"}
-"""Parameters that are never the caller's."""
-OF_CLIENT = {"api_key", "extra_headers", "extra_query", "timeout"}
-"""Arguments that belong to the client: as sampling parameters they would be recorded."""
+"""Further questions about one reply that cannot be used."""
 
 
 class Judge:
@@ -97,17 +94,14 @@ class Judge:
             raise SetupError("a judge needs the name of a model")
         if transport is not None and (base_url or api_key or client is not None):
             raise SetupError("give a transport, or base_url / api_key / client, not both")
-        _check_numbers(temperature, max_tokens, max_reasks)
-        _check_extra(extra or {})
+        check_reasks(max_reasks)
         if budget is not None:
             budget.check(model)
         live = transport or OpenAITransport(base_url=base_url, api_key=api_key, client=client)
-        sampling = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         self._model = model
-        self._sampling = {
-            **{name: value for name, value in sampling.items() if value is not None},
-            **(extra or {}),
-        }
+        self._sampling = sampling_of(temperature, max_tokens, seed, extra or {})
+        if recordings is not None:
+            recordings.check_judge(model, self._sampling)
         self._live = live
         self._recordings = recordings
         self._embedder = None if embeddings is None else self.recorded(adopt_embedder(embeddings))
@@ -234,10 +228,8 @@ class Judge:
 
     def check(self) -> None:
         """Raise ``SetupError`` now if the first call could only fail (no key)."""
-        if self.is_replay:
-            return
-        if isinstance(self._live, OpenAITransport):
-            self._live.check()
+        if not self.is_replay:
+            check_transport(self._live)
 
     def request(
         self,
@@ -338,35 +330,14 @@ class Judge:
         if note:
             role, content = messages[-1]
             messages[-1] = type(messages[-1])(role, f"{content}\n\n{note}")
-        return self.request(
+        request = self.request(
             messages,
-            schema=prompt.schema(ids),
+            schema=prompt.schema(ids) if question.with_schema else None,
             repetition=question.repetition,
             prompt=prompt.ref,
         )
+        return replace(request, sampling={**request.sampling, **question.sampling})
 
     async def aclose(self) -> None:
         """Close the connections opened on the running event loop."""
-        if isinstance(self._live, OpenAITransport):
-            await self._live.aclose()
-
-
-def _check_numbers(temperature: float | None, max_tokens: int | None, max_reasks: int) -> None:
-    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
-        raise SetupError(f"temperature is a number of at least 0, not {temperature!r}")
-    if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
-        raise SetupError(f"max_tokens is a whole number of at least 1, not {max_tokens!r}")
-    if not isinstance(max_reasks, int) or max_reasks < 0:
-        raise SetupError(f"max_reasks is a whole number of at least 0, not {max_reasks!r}")
-
-
-def _check_extra(extra: Mapping[str, Any]) -> None:
-    taken = sorted(OWN & set(extra))
-    if taken:
-        raise SetupError(f"extra= cannot hold {', '.join(taken)}: the judge sets them itself")
-    hidden = sorted(OF_CLIENT & set(extra))
-    if hidden:
-        raise SetupError(
-            f"extra= cannot hold {', '.join(hidden)}: it would be recorded; pass a client= that"
-            " carries it"
-        )
+        await close_transport(self._live)

@@ -11,17 +11,19 @@ import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ._openai_clients import CallersClients, public_url
+from ._completions import completion_reply, reply_state, usage_of
+from ._openai_clients import CallersClients, check_was_sendable
 from ._openai_params import RUNGS, learnt_for
-from ._secrets import account_of, keys_of, redact
-from .errors import JudgeError
-from .foreign_errors import service_errors, told_in, translate
-from .openai_transport import STALE_LIMIT, completion_reply, from_ended_loop, reply_state
+from ._secrets import keys_of, redact
+from ._unread import KINDS, is_unread, tell
+from .errors import JudgeError, JudgeUnavailableError
+from .foreign_errors import service_errors
+from .openai_transport import STALE_LIMIT, from_ended_loop
+from .probabilities import tokens_of
 from .threads import in_thread
-from .types import Reply, ReplyState, Request, Usage
+from .types import Reply, ReplyState, Request
 
 if TYPE_CHECKING:
     from langchain_core.outputs import LLMResult
@@ -53,10 +55,9 @@ class LangChainTransport:
         self._is_openai = is_openai_family(model)
         self._is_synchronous = runs_in_the_default_pool(model)
         self._model = _bare_copy(model, self._sampling) if self._is_openai else model
-        client = getattr(model, "root_async_client", None)
-        self._per_loop = CallersClients(client) if self._is_openai else None
-        url = getattr(client, "base_url", None)
-        self.endpoint = public_url(str(url)) if url else f"LangChain {type(model).__name__}"
+        self._clients = CallersClients(model.root_async_client) if self._is_openai else None
+        named = f"LangChain {type(model).__name__}"
+        self.endpoint = self._clients.endpoint if self._clients else named
         self._learnt = learnt_for(self.endpoint, str(getattr(model, "model_name", "")), {})
         self._renames_limit = _renames_the_limit(model)
         self._known = _known_parameters(model) if self._is_openai else frozenset()
@@ -92,8 +93,8 @@ class LangChainTransport:
         Votes repeat a question on purpose; a LangChain cache would answer from memory.
         """
         update: dict[str, Any] = {} if cached else {"cache": False}
-        if self._per_loop is not None:
-            root = self._per_loop.here()
+        if self._clients is not None:
+            root = self._clients.here()
             update |= {"root_async_client": root, "async_client": root.chat.completions}
         return self._model.model_copy(update=update) if update else self._model
 
@@ -138,26 +139,29 @@ class LangChainTransport:
         # AzureChatOpenAI's own words, where no response format is asked for.
         if filtered or (isinstance(error, ValueError) and "content filter" in str(error)):
             return Reply("", ReplyState.FILTERED, "content_filter", rung=rung, dropped=dropped)
-        # LangChain's own words about a reply of status 200 that is none.
-        unread = self._is_openai and isinstance(error, ValueError | TypeError)
-        if unread or isinstance(error, service_errors()):
+        check_was_sendable(error)
+        # LangChain's own words about what it cannot send, as the service might refuse it.
+        refused = self._is_openai and isinstance(error, ValueError | TypeError)
+        if refused or is_unread(error) or isinstance(error, service_errors()):
             told = self._told(error)
             raise told from told.__cause__
         raise error
 
     def _told(self, error: Exception) -> JudgeError:
-        told, said = None, next(iter(error.args), None)
-        if isinstance(error, ValueError) and isinstance(said, Mapping):
-            told = told_in(SimpleNamespace(error=said), self.endpoint, self._keys())
-        return told or translate(error, self.endpoint, self._keys())
+        return tell(error, self.endpoint, self._keys())
 
     def _keys(self) -> list[str]:
         return keys_of(self._model_here(cached=True))
 
     @property
-    def account(self) -> int:
-        """Tells this key's account from others in this process."""
-        return account_of(getattr(self._model, "root_async_client", None))
+    def account(self) -> int | None:
+        """Tells this key's account from others in this process; None: not known."""
+        return None if self._clients is None else self._clients.account
+
+    async def aclose(self) -> None:
+        """Close the connections opened on the running loop; those of the model stay."""
+        if self._clients is not None:
+            await self._clients.aclose()
 
     def __repr__(self) -> str:
         """Name the endpoint; no key is shown."""
@@ -167,7 +171,7 @@ class LangChainTransport:
 def _may_hold_a_reply() -> tuple[type[Exception], ...]:
     import openai
 
-    return (*service_errors(), openai.OpenAIError, ValueError, TypeError, RuntimeError)
+    return (*service_errors(), openai.OpenAIError, RuntimeError, *KINDS)
 
 
 def is_openai_family(model: Any) -> bool:
@@ -245,10 +249,10 @@ def result_reply(
     """Read text, finish, usage and model of an ``LLMResult``, wherever its maker put them.
 
     Raises:
-        JudgeError: there is no generation in it.
+        JudgeUnavailableError: there is no generation in it.
     """
     if not result.generations or not result.generations[0]:
-        raise JudgeError(f"{endpoint}: a reply without generations")
+        raise JudgeUnavailableError(f"{endpoint}: a reply without generations")
     generation: Any = result.generations[0][0]
     message = getattr(generation, "message", None)
     facts = {
@@ -257,38 +261,32 @@ def result_reply(
         **(generation.generation_info or {}),
     }
     finish = next((str(facts[key]) for key in FINISH_KEYS if facts.get(key) is not None), None)
-    cut = (facts.get("incomplete_details") or {}).get("reason")
+    details = facts.get("incomplete_details")
+    cut = details.get("reason") if isinstance(details, Mapping) else None
     if cut:
         finish = FINISH_WORDS.get(str(cut), str(cut))
     refusal = (getattr(message, "additional_kwargs", None) or {}).get("refusal")
     if refusal and not generation.text:
         finish = "refusal"
     name = facts.get("model_name") or facts.get("model")
-    counts = getattr(message, "usage_metadata", None)
     return Reply(
         text=generation.text,
         state=reply_state(finish, generation.text),
         finish=finish,
-        usage=usage_of(counts or facts.get("token_usage") or facts.get("usage")),
+        usage=usage_of(_counts(facts, message)),
         model=str(name) if name else None,
         rung=rung,
         dropped=dropped,
+        tokens=tokens_of(facts.get("logprobs")),
     )
 
 
-def usage_of(counts: Any) -> Usage:
-    """Tokens from a mapping or an object, by any of the names that services use.
-
-    >>> usage_of({"prompt_tokens": 3, "completion_tokens": 2}), usage_of(None)
-    (Usage(input=3, output=2), Usage(input=None, output=None))
-    """
-    names = (
-        ("input_tokens", "prompt_tokens", "prompt_token_count"),
-        ("output_tokens", "completion_tokens", "candidates_token_count"),
-    )
-    read = counts.get if isinstance(counts, Mapping) else lambda name: getattr(counts, name, None)
-    found = [next((n for n in map(read, group) if isinstance(n, int)), None) for group in names]
-    return Usage(*found)
+def _counts(facts: Mapping[str, Any], message: Any) -> Any:
+    """Where the tokens are told. LangChain's own count has 0 for what OpenAI did not tell."""
+    told = facts.get("token_usage")
+    if isinstance(told, Mapping) and "prompt_tokens" in told:
+        return told
+    return getattr(message, "usage_metadata", None) or told or facts.get("usage")
 
 
 def loaded(module: str, name: str) -> type[Any] | None:

@@ -19,18 +19,38 @@ MOST = 64
 FIRST = 4
 """Where it starts then."""
 RAMP = 0.5
+"""Growth of the width with each answer until the first refusal: half as wide again a round."""
 NARROWEST = 0.02
+"""Least width; below 1 it is one call at a time, with rests in between."""
 FASTEST_CUT = 0.7
+"""Share of the width that one refusal leaves, at least."""
 TRUSTED_SHARE = 0.2
 """Share of refusals that is borne before a number that the user set is undercut."""
+NEAR = 0.8
+"""Share of the width that was refused last, from which growth is calm."""
 CALM = 0.25
-"""Growth a round near the width that was refused last; further away it is 1."""
+"""Growth in so many answers as the window is wide (in ``CALM_ROUND``, if it is narrower) near
+the width that was refused last; further away it is 1."""
+CALM_ROUND = 20.0
+"""A narrow window would be refused every few answers if it grew as much in each round."""
+STEEPEST = 0.1
+"""Growth with one answer, at most, as a share of the width: matters below 3 calls at once."""
+CREEP = 0.06
+"""Growth with one answer below one call at a time, as a share of the width."""
 SLOWER = 2.0
 """Replies so many times as slow as at their best: more calls at once would only queue up."""
+LATEST = 0.25
+"""Weight of the latest reply in how long replies take now."""
 MEMORY = 0.99
 """Weight that each answer leaves to the ones before it, in shares."""
-MOST_BACKGROUND = 0.2
 ENOUGH = 12
+"""Calls, weighted by ``MEMORY``, from which a share of refusals is believed."""
+MOST_BACKGROUND = 0.2
+"""Share of refusals that is believed to come at any width, at most."""
+MARGIN = 1.5
+"""Refusals borne for each that is expected at any width: chance brings some together."""
+MOST_CREDIT = 3.0
+"""Refusals that are borne one after another, at most."""
 
 
 @dataclass(frozen=True)
@@ -129,16 +149,17 @@ class Window:
 
     def _step(self) -> float:
         if self._refused_at is None:
-            return RAMP  # half as wide again with each round until the first refusal
+            return RAMP
         if self.width < 1:
-            return 0.06 * self.width
-        if self.width > 0.8 * self._refused_at:
-            return CALM / max(self.width, 20.0)
-        return min(1.0 / self.width, 0.1 * self.width)
+            return CREEP * self.width
+        if self.width > NEAR * self._refused_at:
+            return CALM / max(self.width, CALM_ROUND)
+        return min(1.0 / self.width, STEEPEST * self.width)
 
     def _crowded(self, seconds: float) -> bool:
         """Do replies take much longer than they did with fewer calls at once?"""
-        self._pace = seconds if self._pace is None else 0.75 * self._pace + 0.25 * seconds
+        before = seconds if self._pace is None else self._pace
+        self._pace = (1 - LATEST) * before + LATEST * seconds
         self._best = self._pace if self._best is None else min(self._best, self._pace)
         return self.limits.concurrency is None and self._pace > SLOWER * self._best
 
@@ -146,7 +167,8 @@ class Window:
         """Keep the shares that tell our own haste from refusals that come anyway."""
         self._shares[level.bit_length()].add(refused=refused)
         trusted = TRUSTED_SHARE if self.limits.concurrency else 0.0
-        self._credit = min(3.0, self._credit + max(trusted, 1.5 * self._background()))
+        borne = max(trusted, MARGIN * self._background())
+        self._credit = min(MOST_CREDIT, self._credit + borne)
 
     def _background(self) -> float:
         """The share that is refused however few calls are under way: haste is not its cause."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,10 +11,10 @@ from typing import Any
 
 from .budget import Budget
 from .cache import Cache
-from .embedders import EmbeddedE5, Embedder, embed_counted
+from .embedders import EmbeddedE5, Embedder, embed_counted, is_named
 from .limits import Limits
 from .recorded_vectors import RecordedEmbedder
-from .recordings import ReplayTransport
+from .recordings import RecordTransport, ReplayTransport
 from .retry import RetryPolicy, send_with_retry
 from .service import Service, service_of
 from .tokens import estimate_chat, estimate_tokens
@@ -41,9 +40,6 @@ class Line:
     _services: dict[tuple[str, str], Service] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = field(
-        default_factory=weakref.WeakValueDictionary, compare=False, repr=False
-    )
 
     @cached_property
     def service(self) -> Service:
@@ -58,14 +54,24 @@ class Line:
         """
         if isinstance(self.transport, ReplayTransport):
             return await self.transport.send(request), 1
+        if isinstance(self.transport, RecordTransport):
+            recorded = self.transport.known(request)
+            if recorded is not None:  # nobody is asked: no turn, no budget
+                return recorded, 1
+        reply, tries = await self._cached(request, deadline)
+        if isinstance(self.transport, RecordTransport):
+            self.transport.keep(request, reply)
+        return reply, tries
+
+    async def _cached(self, request: Request, deadline: float | None) -> tuple[Reply, int]:
         if self.cache is None:
             return await self._send(request, deadline)
         cache, endpoint = self.cache, self.transport.endpoint
         # Two rows that ask the same thing at the same time pay once.
-        async with self._alone(request.key()):
-            reply = cache.get(endpoint, request)
-            if reply is not None:
-                return reply, 0
+        async with cache.alone(f"{endpoint}\n{request.key()}"):
+            known = cache.get(endpoint, request)
+            if known is not None:
+                return known, 0
             reply, tries = await self._send(request, deadline)
             cache.put(endpoint, request, reply)
             return reply, tries
@@ -78,13 +84,16 @@ class Line:
         Raises:
             JudgeError, EmbeddingError, CacheError, BudgetError: there are none.
         """
-        replayed = isinstance(embedder, RecordedEmbedder) and embedder.is_replay
-        if replayed or isinstance(embedder, EmbeddedE5):
+        if isinstance(embedder, RecordedEmbedder):
+            recorded = embedder.known(texts)
+            if recorded is not None:
+                return recorded, None
+        if isinstance(embedder, EmbeddedE5):
             return await embedder.embed(texts), None
         endpoint = str(getattr(embedder, "endpoint", ""))
-        if self.cache is None:
+        if self.cache is None or not is_named(embedder):
             return await self._embed(embedder, texts, deadline)
-        async with self._alone("\n".join((embedder.name, *texts))):
+        async with self.cache.alone("\n".join((endpoint, embedder.name, *texts))):
             known = self.cache.get_vectors(endpoint, embedder.name, texts)
             if known is not None:
                 return known, None
@@ -94,10 +103,13 @@ class Line:
 
     async def _send(self, request: Request, deadline: float | None) -> tuple[Reply, int]:
         tokens = estimate_chat(message.content for message in request.messages)
+        # What is recorded is counted and cached first: a full disk must not lose it.
+        recorded = isinstance(self.transport, RecordTransport)
+        transport = self.live if recorded else self.transport
 
         async def send() -> Reply:
             with self._paid(self.model, tokens) as paid:
-                reply = await self.transport.send(request)
+                reply = await transport.send(request)
                 paid.append(reply.usage)
                 return reply
 
@@ -149,6 +161,9 @@ class Line:
         reservation = self.budget.reserve(model, tokens)
         try:
             yield used
+        except asyncio.CancelledError:
+            used.append(Usage())  # given up, and perhaps charged: counted as estimated
+            raise
         finally:
             self.budget.settle(reservation, used[0] if used else None)
 
@@ -163,7 +178,3 @@ class Line:
             self.cache,
             self.budget,
         )
-
-    def _alone(self, key: str) -> asyncio.Lock:
-        loop = id(asyncio.get_running_loop())
-        return self._locks.setdefault((loop, key), asyncio.Lock())

@@ -7,53 +7,20 @@ attribute of a client handed in is ever written.
 from __future__ import annotations
 
 import inspect
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._openai_clients import CallersClients, OwnClients, public_url
+from ._completions import completion_reply
+from ._openai_clients import CallersClients, OwnClients, PerLoop, check_was_sendable
 from ._openai_params import RUNGS, Learnt, learnt_for
-from ._secrets import account_of, keys_of, redact
+from ._secrets import keys_of, redact
+from ._unread import is_unread, tell
 from .errors import JudgeError
-from .foreign_errors import told_in, translate
 from .retry import ATTEMPT_SECONDS
 from .threads import in_thread
-from .types import Reply, ReplyState, Request, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-FINISHES: Mapping[str, ReplyState] = {
-    "stop": ReplyState.COMPLETE,
-    "eos": ReplyState.COMPLETE,
-    "eos_token": ReplyState.COMPLETE,
-    "end_turn": ReplyState.COMPLETE,
-    "stop_sequence": ReplyState.COMPLETE,
-    "tool_calls": ReplyState.COMPLETE,
-    "length": ReplyState.LENGTH,
-    "max_tokens": ReplyState.LENGTH,
-    "model_length": ReplyState.LENGTH,
-    "content_filter": ReplyState.FILTERED,
-    "safety": ReplyState.FILTERED,
-    "refusal": ReplyState.FILTERED,
-    "recitation": ReplyState.FILTERED,
-}
-"""Providers' words for how a reply ended, in lower case; an unknown word counts as complete
-and the reader decides."""
+from .types import Reply, Request
 
 STALE_LIMIT = 1000
 """Connections that one pool may hold: so many may be left over from event loops that ended."""
-
-
-def reply_state(finish: str | None, text: str) -> ReplyState:
-    """Map a finish reason and a text to one of the four states.
-
-    >>> reply_state("MAX_TOKENS", "{}"), reply_state("stop", " ")
-    (<ReplyState.LENGTH: 'length'>, <ReplyState.EMPTY: 'empty'>)
-    """
-    state = FINISHES.get((finish or "").lower(), ReplyState.COMPLETE)
-    if state is ReplyState.COMPLETE and not text.strip():
-        return ReplyState.EMPTY
-    return state
 
 
 class OpenAITransport:
@@ -72,18 +39,17 @@ class OpenAITransport:
         self, *, base_url: str | None = None, api_key: str | None = None, client: Any = None
     ) -> None:
         """Nothing is connected yet."""
-        self._clients = OwnClients(base_url=base_url, api_key=api_key)
-        self._client = None if client is None else client.with_options(max_retries=0)
-        asynchronous = hasattr(getattr(client, "_client", None), "aclose")
-        self._per_loop = CallersClients(client) if asynchronous else None
+        self._clients: PerLoop = (
+            OwnClients(base_url=base_url, api_key=api_key)
+            if client is None
+            else CallersClients(client)
+        )
+        self.endpoint = self._clients.endpoint
         self._own: dict[str, Learnt] = {}
-        given = client is not None
-        self.endpoint = public_url(str(client.base_url)) if given else self._clients.endpoint
 
     def check(self) -> None:
         """Raise ``SetupError`` now when no client can be made (no key)."""
-        if self._client is None:
-            self._clients.new()
+        self._clients.check()
 
     async def send(self, request: Request) -> Reply:
         """Send one request once; a refused parameter is left out and the request sent anew."""
@@ -105,7 +71,10 @@ class OpenAITransport:
                 if not learnt.goes_on(said, error.param, sent, params):
                     told = self._told(error)
                     raise told from told.__cause__
-            except (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            except (openai.OpenAIError, ValueError, RecursionError) as error:
+                check_was_sendable(error)
+                if not (isinstance(error, openai.OpenAIError) or is_unread(error)):
+                    raise
                 told = self._told(error)
                 raise told from told.__cause__
             else:
@@ -113,15 +82,15 @@ class OpenAITransport:
                 return completion_reply(completion, rung, dropped, self.endpoint, self._keys())
 
     def _told(self, error: Exception) -> JudgeError:
-        return translate(error, self.endpoint, self._keys())
+        return tell(error, self.endpoint, self._keys())
 
     def _keys(self) -> list[str]:
-        return keys_of(self._client_here())
+        return keys_of(self._clients.here())
 
     @property
     def account(self) -> int:
         """Tells this key's account from others in this process."""
-        return self._clients.account if self._client is None else account_of(self._client)
+        return self._clients.account
 
     def __repr__(self) -> str:
         """Name the endpoint; no key is shown."""
@@ -130,7 +99,7 @@ class OpenAITransport:
     async def _create(self, **arguments: Any) -> Any:
         import openai
 
-        client = self._client_here()
+        client = self._clients.here()
         create = client.chat.completions.create
         # What the SDK does not know (top_k of vLLM, say) goes into the body all the same.
         known = inspect.signature(create).parameters
@@ -150,55 +119,9 @@ class OpenAITransport:
                     raise
         return await create(**arguments)
 
-    def _client_here(self) -> Any:
-        """The caller's client, or one of our own, for this event loop."""
-        if self._per_loop is not None:
-            return self._per_loop.here()
-        return self._clients.here() if self._client is None else self._client
-
     async def aclose(self) -> None:
         """Close the connections opened on the running loop."""
-        await (self._per_loop or self._clients).aclose()
-
-
-def _joined(parts: Any) -> str:
-    """The text of a content that came in parts."""
-    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
-
-
-def completion_reply(
-    completion: Any,
-    rung: str,
-    dropped: tuple[str, ...],
-    endpoint: str,
-    secrets: Collection[str | None] = (),
-) -> Reply:
-    """Our reply for a chat completion.
-
-    Raises:
-        JudgeError: it has no choices, or holds an error instead.
-    """
-    told = told_in(completion, endpoint, secrets)
-    if told is not None:
-        raise told
-    if not getattr(completion, "choices", None) or completion.choices[0].message is None:
-        raise JudgeError(f"{endpoint}: a reply without choices: not an OpenAI-compatible server?")
-    choice = completion.choices[0]
-    content = choice.message.content or ""
-    text = content if isinstance(content, str) else _joined(content)
-    finish = choice.finish_reason
-    if getattr(choice.message, "refusal", None) and not text:
-        finish = "refusal"
-    usage = completion.usage
-    return Reply(
-        text=text,
-        state=reply_state(finish, text),
-        finish=finish,
-        usage=Usage(usage.prompt_tokens, usage.completion_tokens) if usage else Usage(),
-        model=completion.model,
-        rung=rung,
-        dropped=dropped,
-    )
+        await self._clients.aclose()
 
 
 def from_ended_loop(error: BaseException) -> bool:

@@ -105,22 +105,21 @@ class Prices:
         names += [_DATED.sub("", each) for each in names]
         return next((self.by_model[each] for each in names if each in self.by_model), None)
 
-    def cost(self, model: str, usage: Usage, *, cached: int = 0) -> float | None:
+    def cost(self, model: str, usage: Usage) -> float | None:
         """US dollars, or None when the price or the number of tokens is not known.
+
+        What a service charges less for, such as tokens in its prompt cache, counts in full.
 
         Args:
             model: which was asked.
             usage: tokens of the request and the reply; for embeddings the output is 0.
-            cached: how many of the request's tokens the service found in its cache.
         """
         price = self.price(model)
         if price is None or usage.input is None or usage.output is None:
             return None
         if price.output is None and usage.output:
             return None
-        cached_price = price.input if price.cached_input is None else price.cached_input
-        fresh = (usage.input - cached) * price.input
-        return (fresh + cached * cached_price + usage.output * (price.output or 0.0)) / MILLION
+        return (usage.input * price.input + usage.output * (price.output or 0.0)) / MILLION
 
 
 def _read(path: Path) -> tuple[dict[str, Price], date | None]:

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._completions import reply_state, usage_of
 from ._openai_params import Learnt
 from ._secrets import keys_of, redact
 from .errors import SetupError
 from .foreign_errors import service_errors, status_of, translate
-from .langchain_transport import prompt_value, result_reply, usage_of
-from .openai_transport import reply_state
+from .langchain_transport import prompt_value, result_reply
 from .threads import in_thread
 from .types import Reply, ReplyState, Request
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from .embedders import EmbeddedE5, Embedder, checked, embed_counted
+from .embedders import EmbeddedE5, Embedder, checked, embed_counted, is_named
 from .errors import RecordingMissingError, SetupError
 from .recordings import FORMAT, RecordingMode, Recordings, read_entry, write_entry
 
@@ -24,6 +24,7 @@ class RecordedEmbedder:
         """Record, or replay instead of, ``live``."""
         self.name, self._recordings, self._live = live.name, recordings, live
         self.endpoint = str(getattr(live, "endpoint", ""))
+        self.account = getattr(live, "account", None)
 
     @property
     def is_replay(self) -> bool:
@@ -43,11 +44,11 @@ class RecordedEmbedder:
         Raises:
             RecordingMissingError: in replay, these texts were not recorded.
         """
-        file, mode = self._file(texts), self._recordings.mode
-        if mode in (RecordingMode.REPLAY, RecordingMode.MISSING) and file.is_file():
-            self._recordings.mark_used(file)
-            return checked(read_entry(file)["vectors"], len(texts), self.name), 0
-        if mode is RecordingMode.REPLAY:
+        known = self.known(texts)
+        if known is not None:
+            return known, 0
+        file = self._file(texts)
+        if self.is_replay:
             raise RecordingMissingError(
                 f"{self._recordings.path}: no recorded vectors {file.name} of {self.name} for"
                 f" {len(texts)} texts; run again with mode 'missing' to record them"
@@ -57,6 +58,14 @@ class RecordedEmbedder:
         write_entry(file, entry)
         self._recordings.mark_used(file)
         return vectors, tokens
+
+    def known(self, texts: Sequence[str]) -> list[list[float]] | None:
+        """The recorded vectors, where the mode asks for them and they are there."""
+        file = self._file(texts)
+        if self._recordings.mode is RecordingMode.REWRITE or not file.is_file():
+            return None
+        self._recordings.mark_used(file)
+        return checked(read_entry(file)["vectors"], len(texts), self.name)
 
     def _file(self, texts: Sequence[str]) -> Path:
         text = json.dumps([self.name, list(texts)], ensure_ascii=False)
@@ -74,6 +83,9 @@ def recorded(embedder: Embedder, recordings: Recordings | None) -> Embedder:
         return embedder
     if isinstance(embedder, EmbeddedE5 | RecordedEmbedder):
         return embedder
-    if "<lambda>" in embedder.name:
-        raise SetupError("vectors of a lambda cannot be recorded: give a function with a name")
+    if not is_named(embedder):
+        raise SetupError(
+            "vectors of a lambda or an inner function cannot be recorded: give a function of a"
+            " module, or an object with a name and an embed method"
+        )
     return RecordedEmbedder(recordings, embedder)

@@ -16,14 +16,13 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from .errors import RecordingError, RecordingFormatError, RecordingMissingError, SetupError
-from .types import Reply, ReplyState, Request, Transport, Usage
+from .types import Reply, Request, Transport
 
 FORMAT = 1
 
@@ -113,7 +112,7 @@ class Recordings:
         if entry.get("key") != request.key():
             raise RecordingFormatError(f"{file}: not the reply to this request; delete it")
         try:
-            return reply_of(entry["reply"])
+            return Reply.from_dict(entry["reply"])
         except (KeyError, TypeError, ValueError) as error:
             raise RecordingFormatError(f"{file}: not a recorded reply: {error!r}") from error
 
@@ -121,7 +120,7 @@ class Recordings:
         self, request: Request, reply: Reply, sampling: Mapping[str, Any] | None = None
     ) -> None:
         """Record a reply: written whole or not at all. ``sampling`` as in ``wrap``."""
-        self._check_header(request.model, request.sampling if sampling is None else sampling)
+        self._note_judge(request.model, request.sampling if sampling is None else sampling)
         file = self.file(request)
         self.mark_used(file)
         entry = {
@@ -129,24 +128,30 @@ class Recordings:
             "key": request.key(),
             "recorded": datetime.now(UTC).date().isoformat(),
             "request": request.canonical(),
-            "reply": asdict(reply),
+            "reply": reply.to_dict(),
         }
         write_entry(file, entry)
 
-    def _check_header(self, model: str, sampling: Mapping[str, Any]) -> None:
-        """One folder, one judge: its header must be true of every reply in it."""
-        judge = {"model": model, "sampling": dict(sampling)}
-        noted = {name: self.header.get(name) for name in judge}
-        if noted == judge:
-            return
-        if self.header and self.mode is not RecordingMode.REWRITE:
+    def check_judge(self, model: str, sampling: Mapping[str, Any]) -> None:
+        """One folder, one judge: its header must be true of every reply in it.
+
+        Raises:
+            SetupError: replies are to be added to those of another judge.
+        """
+        noted = (self.header.get("model"), self.header.get("sampling"))
+        adds = self.header and self.mode is RecordingMode.MISSING
+        if adds and noted != (model, dict(sampling)):
             raise SetupError(
-                f"{self.path} holds replies of {noted['model']!r} with {noted['sampling']}, not of"
-                f" {model!r} with {judge['sampling']}: record into another folder, or with"
-                " mode 'rewrite'"
+                f"{self.path} holds replies of {noted[0]!r} with {noted[1]}, not of {model!r} with"
+                f" {dict(sampling)}: record into another folder, or with mode 'rewrite'"
             )
-        self.header = {}  # what was noted of another judge is not true of this one
-        self.describe(**judge)
+
+    def _note_judge(self, model: str, sampling: Mapping[str, Any]) -> None:
+        self.check_judge(model, sampling)
+        judge = {"model": model, "sampling": dict(sampling)}
+        if any(self.header.get(name) != value for name, value in judge.items()):
+            self.header = {}  # what was noted of another judge is not true of this one
+            self.describe(**judge)
 
     def mark_used(self, file: Path) -> None:
         """Count a file as served or written."""
@@ -220,26 +225,25 @@ class RecordTransport:
 
     async def send(self, request: Request) -> Reply:
         """The recorded reply where the mode allows, else a fresh one that is then recorded."""
-        if self.recordings.mode is RecordingMode.MISSING:
-            reply = self.recordings.find(request)
-            if reply is not None:
-                return reply
-        reply = await self.live.send(request)
-        self.recordings.save(request, reply, self._sampling)
+        reply = self.known(request)
+        if reply is None:
+            reply = await self.live.send(request)
+            self.keep(request, reply)
         return reply
 
+    def keep(self, request: Request, reply: Reply) -> None:
+        """Record a reply.
 
-def reply_of(data: Mapping[str, Any]) -> Reply:
-    """A reply from the plain data of ``dataclasses.asdict``.
+        Raises:
+            RecordingError: it cannot be written.
+        """
+        self.recordings.save(request, reply, self._sampling)
 
-    Raises:
-        KeyError, TypeError, ValueError: it is not that.
-    """
-    reply = dict(data)
-    reply["state"] = ReplyState(reply["state"])
-    reply["usage"] = Usage(**reply["usage"])
-    reply["dropped"] = tuple(reply["dropped"])
-    return Reply(**reply)
+    def known(self, request: Request) -> Reply | None:
+        """The recorded reply, where the mode asks for it and it is there."""
+        return (
+            self.recordings.find(request) if self.recordings.mode is RecordingMode.MISSING else None
+        )
 
 
 def _differs(name: str, asked: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

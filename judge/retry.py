@@ -26,6 +26,7 @@ from tenacity import (
 
 from .errors import (
     JudgeError,
+    JudgeQuotaError,
     JudgeRateLimitError,
     JudgeTimeoutError,
     JudgeUnavailableError,
@@ -111,7 +112,7 @@ def _may_pass(error: BaseException) -> bool:
 def wait(state: RetryCallState) -> float:
     """Seconds before the next try: what the service asked for, else a growing backoff."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, JudgeError) and error.retry_after is not None:
+    if isinstance(error, JudgeError) and error.retry_after:  # 0 names no wait
         return error.retry_after
     return _backoff(state)
 
@@ -150,8 +151,12 @@ async def send_with_retry(
     try:
         reply: T = await retrying(tries.once)
     except JudgeError as error:
+        asked = error.retry_after or 0.0
+        if isinstance(error, JudgeRateLimitError) and asked > policy.budget:
+            said = f"{error} (it asks to wait {asked:.0f} s, longer than the budget)"
+            error = JudgeQuotaError(said, status=error.status, retry_after=asked)
         tries.service.note_failure(error)
-        raise
+        raise error from error.__cause__
     finally:
         tries.end()
     return reply, tries.made
@@ -214,7 +219,9 @@ class _Tries(Generic[T]):
     def _seconds(self) -> float:
         """What this try may take."""
         patience = self.policy.patience
-        early = self.service.slow(patience * 2**self.given_up_early) if patience else None
+        early = self.service.slow(patience) if patience else None
+        if early is not None:
+            early *= 2**self.given_up_early
         limits = [self.policy.attempt_timeout, self.policy.budget - self.spent, early]
         if self.deadline is not None:
             limits.append(self.deadline - time.monotonic())

@@ -30,7 +30,10 @@ REMEMBERED = 30.0
 """Seconds for which a call that could only fail in the same way is not made."""
 LASTING = (JudgeAuthError, JudgeQuotaError, JudgeUnreachableError)
 """What the next call would meet, too."""
+SEVERAL = 3
+"""So many such failures in a row speak for the next call, too, though others were answered."""
 OVERLOADED = (503, 529)
+"""HTTP statuses by which a service says that it has too much to do."""
 ENOUGH = 10
 """Replies from which their usual time is judged."""
 LEAST_PATIENCE = 3.0
@@ -53,6 +56,7 @@ class Service:
         self._clock = clock
         self._seconds: deque[float] = deque(maxlen=50)
         self._trouble: tuple[JudgeError, float] | None = None
+        self._in_a_row = 0
 
     @property
     def has_answered(self) -> bool:
@@ -83,11 +87,16 @@ class Service:
     def replied(self, ticket: Ticket) -> None:
         """A reply came: whatever the trouble was, it is over."""
         self._trouble = None
+        self._in_a_row = 0
         self._seconds.append(self._clock() - ticket.sent)
 
     def note_failure(self, error: JudgeError) -> None:
         """A call was given up; does it speak for the next ones?"""
-        if isinstance(error, LASTING) and not getattr(error, "remembered", False):
+        if not isinstance(error, LASTING) or error.remembered:
+            return
+        self._in_a_row += 1
+        # A service that has answered may refuse one text alone (a firewall's 403).
+        if not self.has_answered or self._in_a_row >= SEVERAL:
             self._trouble = (error, self._clock() + REMEMBERED)
 
     def _check(self) -> None:

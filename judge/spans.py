@@ -101,7 +101,7 @@ def call_span(request: Request, endpoint: str) -> Iterator[Callable[[Reply, int]
             span.set_attribute("gen_ai.response.finish_reasons", [reply.finish or reply.state])
             if reply.model:
                 span.set_attribute("gen_ai.response.model", reply.model)
-            _set_usage(span, reply.usage)
+            _set_usage(span, reply.usage_now(tries))
 
         yield done
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from .limits import Limits, Window
 from .loops import HELD_UP
 
 LONGEST_REST = 10.0
+"""Seconds for which a place may stay empty between two calls."""
 ALONE = 2.0
 """Seconds for which the first call holds up the others."""
 BURST = 1.0
@@ -31,11 +33,13 @@ class Ticket:
         under_way: how many there were when it was given, itself included.
         delay: seconds to wait before sending, for a limit by the minute.
         sent: moment of sending, on the queue's clock.
+        loop: the event loop that it was given to.
     """
 
     under_way: int
     delay: float
     sent: float
+    loop: asyncio.AbstractEventLoop
 
 
 @dataclass
@@ -56,7 +60,8 @@ class Turns:
         self._lock = threading.Lock()
         self._waiting: deque[_Waiter] = deque()
         self._under_way = 0
-        self._resting = 0
+        self._calls: Counter[asyncio.AbstractEventLoop] = Counter()
+        self._rests: list[float] = []
         self._usual = 0.0
         self._holds_back = False
         self._free = {"rpm": float("-inf"), "tpm": float("-inf")}
@@ -69,11 +74,13 @@ class Turns:
         """
         waiter = _Waiter(asyncio.get_running_loop(), tokens)
         with self._lock:
-            if HELD_UP.get():
-                self._let_through(waiter)
+            self._calls[waiter.loop] += 1
+            if any(self._calls[loop] for loop in HELD_UP.get()):
+                self._let_through(waiter)  # those ahead of it may be on a loop that stands still
             else:
                 self._waiting.append(waiter)
             self._admit()
+            self._remind()
         try:
             return await waiter.future
         except asyncio.CancelledError:
@@ -92,6 +99,7 @@ class Turns:
             took = self.clock() - ticket.sent
             full = bool(self._waiting) or self._under_way >= int(self.window.width)
             self._under_way -= 1
+            self._ended(ticket.loop)
             if refused:
                 self.window.refused(self._under_way)
             elif answered:
@@ -116,30 +124,39 @@ class Turns:
         if self.window.width >= 1 or not self._waiting:
             return
         seconds = min(LONGEST_REST, max(self._usual, 0.01) * (1 / self.window.width - 1))
-        self._resting += 1
-        loop = self._waiting[0].loop
-        if not _post(loop, lambda: loop.call_later(seconds, self._rested)):
-            self._resting -= 1
+        self._rests.append(self.clock() + seconds)
+        self._remind()
 
-    def _rested(self) -> None:
+    def _remind(self) -> None:
+        """Look again when a rest is over, on each loop where a call waits: any of them may end."""
+        if self._rests and self._waiting:
+            seconds = max(0.0, min(self._rests) - self.clock())
+            for loop in {waiter.loop for waiter in self._waiting}:
+                _post(loop, partial(loop.call_later, seconds, self._look_again))
+
+    def _look_again(self) -> None:
         with self._lock:
-            self._resting -= 1
             self._admit()
+            self._remind()
 
     def _admit(self) -> None:
         """Hand out the free places; the lock is held."""
-        while self._waiting and self._under_way + self._resting < max(1, int(self.window.width)):
+        now = self.clock()
+        self._rests = [end for end in self._rests if end > now]
+        places = max(1, int(self.window.width)) - len(self._rests)
+        while self._waiting and self._under_way < places:
             self._let_through(self._waiting.popleft())
 
     def _let_through(self, waiter: _Waiter) -> None:
         self._under_way += 1
         now = self.clock()
         delay = max(self._reserve("rpm", 1, now), self._reserve("tpm", waiter.tokens, now))
-        waiter.ticket = Ticket(self._under_way, delay, now + delay)
+        waiter.ticket = Ticket(self._under_way, delay, now + delay, waiter.loop)
         if not self.window.has_answered and self._under_way == 1:
             _post(waiter.loop, lambda: waiter.loop.call_later(ALONE, self._open))
         if not _post(waiter.loop, waiter.wake):  # its loop has ended
             self._under_way -= 1
+            self._ended(waiter.loop)
 
     def _reserve(self, name: str, amount: int, now: float) -> float:
         """Seconds until ``amount`` of a limit by the minute is free, which is now taken."""
@@ -157,7 +174,13 @@ class Turns:
                 self._waiting.remove(waiter)
             else:
                 self._under_way -= 1
+            self._ended(waiter.loop)
             self._admit()
+
+    def _ended(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._calls[loop] -= 1
+        if not self._calls[loop]:
+            del self._calls[loop]  # or the loop would be kept
 
 
 @dataclass(eq=False)

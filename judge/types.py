@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -27,6 +27,20 @@ class Usage:
 
     input: int | None = None
     output: int | None = None
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a reply.
+
+    Attributes:
+        logprob: natural logarithm of its probability.
+        others: the likeliest tokens at this place with theirs, this one mostly among them.
+    """
+
+    text: str
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,7 @@ class Reply:
         model: the name the service gave itself, where it did.
         rung: how the form was asked for: ``json_schema``, ``json_object`` or ``text``.
         dropped: parameters the service refused and the transport left out.
+        tokens: the tokens of the text, where they were asked for (``logprobs``) and given.
     """
 
     text: str
@@ -88,11 +103,49 @@ class Reply:
     model: str | None = None
     rung: str = "text"
     dropped: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = ()
+
+    def usage_now(self, tries: int) -> Usage:
+        """The tokens it took now: none when it was in the cache (no try)."""
+        return self.usage if tries else Usage(0, 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data; without ``tokens`` where there are none."""
+        data = asdict(self)
+        if not self.tokens:
+            del data["tokens"]
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Reply:
+        """A reply from that data.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not that.
+        """
+        tokens = (
+            Token(each["text"], each["logprob"], tuple((t, p) for t, p in each["others"]))
+            for each in data.get("tokens", ())
+        )
+        return cls(
+            **{
+                **data,
+                "state": ReplyState(data["state"]),
+                "usage": Usage(**data["usage"]),
+                "dropped": tuple(data["dropped"]),
+                "tokens": tuple(tokens),
+            }
+        )
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """The one seam between this package and any model."""
+    """The one seam between this package and any model.
+
+    A transport may offer more: ``account``, a number that tells the accounts of one address
+    apart; ``check()``, which raises ``SetupError`` when no call could be made; ``aclose()``, a
+    coroutine that closes what was opened on the running event loop.
+    """
 
     endpoint: str
     """Where requests go, for the record: a base URL or a short name. No key in it."""
@@ -105,3 +158,31 @@ class Transport(Protocol):
             RecordingError: replay has no answer.
         """
         ...
+
+
+def check_transport(transport: Transport) -> None:
+    """Let a transport tell whether its first call could only fail, where it can tell.
+
+    Raises:
+        SetupError: it could.
+    """
+    function = getattr(transport, "check", None)
+    if function is not None:
+        function()
+
+
+async def close_transport(transport: Transport) -> None:
+    """Close what a transport has opened on the running event loop, where it can."""
+    function = getattr(transport, "aclose", None)
+    if function is not None:
+        await function()
+
+
+def total(counts: Iterable[int | None]) -> int | None:
+    """A sum of counts; None as soon as one of them is not known.
+
+    >>> total([3, 4]), total([3, None]), total([])
+    (7, None, 0)
+    """
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)

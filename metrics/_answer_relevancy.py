@@ -114,10 +114,21 @@ class AnswerRelevancy(JudgedMetric, MetricWithEmbeddings):
         asked_vector, *vectors = await steps.embed(run.embedder, [asked, *texts])
         likeness = dict(zip(texts, (cosine(asked_vector, v) for v in vectors), strict=True))
         similarities = [likeness.get(question.text, 0.0) for question in written]
-        if any(detect_language(q.text) != detect_language(response) for q in written):
-            steps.notes.append("a question was written in another language than the response")
+        known = {detect_language(response), detect_language(asked)}
+        strange = [
+            str(number)
+            for number, question in enumerate(written, start=1)
+            if question.text and detect_language(question.text) not in known
+        ]
+        if strange:
+            said = f"question {', '.join(strange)}: in another language than the response"
+            steps.notes.append(said)
         questions = tuple(
-            replace(question, similarity=similarity)
+            replace(
+                question,
+                similarity=similarity,
+                language=detect_language(question.text) if question.text else "",
+            )
             for question, similarity in zip(written, similarities, strict=True)
         )
         evidence = Evidence(questions=questions, embedder=run.embedder.name)

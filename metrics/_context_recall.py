@@ -11,9 +11,8 @@ Range 0 to 1, higher is better. No reference, or one without claims: unscored. N
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from .base import JudgedMetric
+from ._claim_metric import ClaimMetric
 from .evidence import Evidence
 from .outcomes import Outcome, Score, Unscored
 from .run import Run
@@ -37,19 +36,17 @@ def context_recall_value(supported: Sequence[bool]) -> float | Unscored:
     return sum(supported) / len(supported)
 
 
-class ContextRecall(JudgedMetric):
+class ContextRecall(ClaimMetric):
     """Share of the reference's claims that the retrieved contexts support.
 
     Args:
         llm, name, language, on_failure: as for ``JudgedMetric``.
+        verification, votes, quotes, threshold: as for ``ClaimMetric``.
     """
 
     metric_name = "context_recall"
     columns = frozenset({"user_input", "retrieved_contexts", "reference"})
     needed = frozenset({"retrieved_contexts", "reference"})
-
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "verification": "batched"}
 
     async def _score(self, sample: Sample, steps: Steps, run: Run) -> Outcome:
         if sample.retrieved_contexts is None:
@@ -60,7 +57,7 @@ class ContextRecall(JudgedMetric):
         if not contexts:
             return Score(0.0, Evidence(tags=("no context",)))
         claims = await steps.extract_claims(sample.user_input or "", sample.reference or "")
-        verdicts = await steps.verify_claims(claims, contexts) if claims else []
+        verdicts = await steps.verify_claims(claims, contexts, self._how(run))
         evidence = Evidence(claims=tuple(verdicts))
         value = context_recall_value([verdict.verdict == "supported" for verdict in verdicts])
         if isinstance(value, Unscored):

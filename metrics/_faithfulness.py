@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..judge.errors import SetupError
-from .base import JudgedMetric
+from ._claim_metric import ClaimMetric
 from .evidence import Evidence
 from .outcomes import Outcome, Score, Unscored
 from .run import Run
@@ -40,11 +40,12 @@ def faithfulness_value(supported: Sequence[bool]) -> float | Unscored:
     return sum(supported) / len(supported)
 
 
-class Faithfulness(JudgedMetric):
+class Faithfulness(ClaimMetric):
     """Share of the response's claims that the retrieved contexts support.
 
     Args:
         llm, name, language, on_failure: as for ``JudgedMetric``.
+        verification, votes, quotes, threshold: as for ``ClaimMetric``.
         no_claims: value of a response that makes no claim: None (unscored), 0 or 1.
     """
 
@@ -60,7 +61,7 @@ class Faithfulness(JudgedMetric):
         self.no_claims = no_claims
 
     def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "no_claims": self.no_claims, "verification": "batched"}
+        return {**super()._options(), "no_claims": self.no_claims}
 
     async def _score(self, sample: Sample, steps: Steps, run: Run) -> Outcome:
         if sample.retrieved_contexts is None:
@@ -69,7 +70,7 @@ class Faithfulness(JudgedMetric):
             return Unscored("empty response")
         claims = await steps.extract_claims(sample.user_input or "", sample.response or "")
         contexts = sample.contexts()
-        verdicts = await steps.verify_claims(claims, contexts) if claims else []
+        verdicts = await steps.verify_claims(claims, contexts, self._how(run))
         tags = () if contexts else ("no context",)
         evidence = Evidence(claims=tuple(verdicts), tags=tags)
         value = faithfulness_value([verdict.verdict == "supported" for verdict in verdicts])

@@ -81,6 +81,8 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
     def __init_subclass__(cls, **options: Any) -> None:
         """A metric of one's own says its name and the columns it reads."""
         super().__init_subclass__(**options)
+        if getattr(cls._score, "__isabstractmethod__", False):
+            return  # a base of metrics
         for name in ("metric_name", "columns", "needed"):
             if not hasattr(cls, name):
                 raise TypeError(f"{cls.__name__} needs a class attribute {name}; see docs")
@@ -219,7 +221,8 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
 
     def _bind(self, lent: Mapping[str, Any]) -> Run:
         judge = lent.get("llm") or self._own_judge()
-        return Run(self, judge, self._embedder(judge, lent), self._options())
+        embedder = self.embedder_for(judge, lent.get("embeddings"))
+        return Run(self, judge, embedder, self._options())
 
     def _own_judge(self) -> Judge | None:
         """The judge of the caller's own model; adopted once for each model assigned."""
@@ -230,11 +233,21 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
             self._adopted = (llm, Judge.of(llm))
         return self._adopted[1]
 
-    def _embedder(self, judge: Judge | None, lent: Mapping[str, Any]) -> Embedder:
-        """Bound at construction, else lent by ragas, else the judge's, else the embedded one."""
+    def embedder_for(self, judge: Judge | None, lent: Any = None) -> Embedder:
+        """The embedder that the metric uses with a judge.
+
+        Bound at construction, else lent, else the judge's, else the embedded one.
+
+        Args:
+            judge: its recordings hold for the vectors, too.
+            lent: what ``ragas.evaluate(embeddings=…)`` was given; see ``adopt_embedder``.
+
+        Raises:
+            SetupError: what is bound or lent is no embedder.
+        """
         own = getattr(self, "_own_embeddings", None)
         if own is None or own is DEFAULT_EMBEDDINGS:
-            own = lent.get("embeddings")
+            own = lent
         if own is None:
             return (judge.embedder if judge else None) or _EMBEDDED
         embedder = adopt_embedder(own)

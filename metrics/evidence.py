@@ -6,11 +6,11 @@ from 0 in the context as it was handed in, end exclusive.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ..judge import Call, Usage
+from ..judge.types import total
 from ..prompts import PromptRef
 
 Verdict = Literal["supported", "contradicted", "not_found"]
@@ -39,11 +39,23 @@ class Quote:
 
 @dataclass(frozen=True)
 class Claim:
-    """One fact that a text states, and the sentence it came from."""
+    """One fact that a text states, and the sentence it came from.
+
+    Attributes:
+        sentence: as it was shown to the judge; a row of a table, a heading or a block of code
+            counts as one, too.
+        sentence_number: its number in the text, from 1.
+        start, end: where it stands in the text, end exclusive; None when that is not known.
+        invented: words and numbers of the claim that stand neither in the text nor in the
+            question. They are shown; the score is not changed by them.
+    """
 
     text: str
     sentence: str
     sentence_number: int
+    start: int | None = None
+    end: int | None = None
+    invented: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,12 +64,17 @@ class ClaimVerdict:
 
     Attributes:
         quote: the deciding words; None for ``not_found``.
-        verified: the quote stands in a context; True for ``not_found``, which has none.
+        verified: the quote stands in a context; True where there is none.
+        probability: of "supported", 0 to 1: by the judge's log probabilities, else the share of
+            its votes; None where there are neither.
+        votes: what each vote said, where there was more than one.
     """
 
     claim: Claim
     verdict: Verdict
     quote: Quote | None = None
+    probability: float | None = None
+    votes: tuple[Verdict, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -85,11 +102,13 @@ class GeneratedQuestion:
 
     Attributes:
         similarity: cosine to the question asked, from -1 to 1; None when not compared.
+        language: by its script; empty when not compared.
     """
 
     text: str
     noncommittal: bool
     similarity: float | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +157,12 @@ class Evidence:
         return tuple(dict.fromkeys(call.prompt for call in self.calls))
 
     @property
+    def graded(self) -> float | None:
+        """Mean probability that a claim is supported, beside the hard score; None if unknown."""
+        known = [v.probability for v in self.claims if v.probability is not None]
+        return sum(known) / len(known) if known and len(known) == len(self.claims) else None
+
+    @property
     def unverified(self) -> int:
         """How many verdicts rest on a quote that stands in no context."""
         return sum(not verdict.verified for verdict in self._verdicts())
@@ -149,6 +174,7 @@ class Evidence:
         """Plain JSON data."""
         data = asdict(self)
         data["options"] = dict(self.options)
+        data["graded"] = self.graded
         data["tokens"] = asdict(self.tokens)
         data["prompts"] = [asdict(prompt) for prompt in self.prompts]
         given = (*data["claims"], *data["contexts"])
@@ -158,9 +184,3 @@ class Evidence:
 
 
 NO_EVIDENCE = Evidence()
-
-
-def total(counts: Iterable[int | None]) -> int | None:
-    """A sum; None as soon as one part is unknown."""
-    known = list(counts)
-    return None if None in known else sum(count for count in known if count is not None)

@@ -40,7 +40,14 @@ _USEFUL = {
     **_BOOLEANS, "useful": True, "有用": True,
     "notuseful": False, "useless": False, "无用": False,
 }  # fmt: skip
-_NO_CLAIMS = {"none", "noclaim", "noclaims", "n/a", "null", "nil", "无", "没有", "无陈述"}
+_NO_CLAIMS = {
+    *("none", "noclaim", "noclaims", "n/a", "null", "nil", "无", "没有", "无陈述"),
+    *("noclaimismadeinthissentence", "noclaimsaremadeinthissentence"),
+    *("therearenoclaimsinthissentence", "therearenoclaimsmadeinthissentence"),
+    *("thissentencemakesnoclaim", "thissentencemakesnoclaims"),
+    *("thissentencecontainsnoclaim", "thissentencecontainsnoclaims"),
+}
+"""Written as ``_word`` has them. A sentence counts only if it is about the sentence itself."""
 
 
 def _word(value: Any) -> str | None:
@@ -95,7 +102,8 @@ def _sendable(text: str) -> str:
 
 
 def _claim(text: str) -> str:
-    if _word(text) in _NO_CLAIMS:
+    is_blank, says_something = not text.strip(), any(map(str.isalnum, text))
+    if _word(text) in _NO_CLAIMS or not (is_blank or says_something):
         raise ValueError("no claim; a sentence without claims has an empty list")
     return _sendable(text)
 
@@ -117,6 +125,13 @@ class VerdictAnswer(_Answer):
     verdict: Annotated[Verdict, BeforeValidator(_verdict)]
     context: Annotated[int, BeforeValidator(_number)] = 0
     quote: Text = ""
+
+
+class EvidenceAnswer(_Answer):
+    """Words of a context; blank where none decide."""
+
+    context: Annotated[int, BeforeValidator(_number)] = 0
+    quote: Text
 
 
 class UsefulAnswer(_Answer):
@@ -145,8 +160,8 @@ _CLAIMS: TypeAdapter[list[str]] = TypeAdapter(list[str])
 def parse_claims(value: Any) -> list[str]:
     """The claims of one sentence, blank ones left out.
 
-    A list, one claim alone, or an object with the key "claims". "None" is no claim, and not
-    plainly an empty list either: it is refused.
+    A list, one claim alone, or an object with the key "claims". "None" or "-" is no claim, and
+    not plainly an empty list either: it is refused.
 
     >>> parse_claims(["The hull is larch. ", ""])
     ['The hull is larch.']
@@ -165,6 +180,15 @@ def parse_verdict(value: Any) -> VerdictAnswer:
     ('supported', 'not_found')
     """
     return VerdictAnswer.model_validate(_object(value, "verdict"))
+
+
+def parse_evidence(value: Any) -> EvidenceAnswer:
+    """The words that decide a claim, from an object or from the bare quote.
+
+    >>> parse_evidence("made of larch").quote
+    'made of larch'
+    """
+    return EvidenceAnswer.model_validate(_object(value, "quote"))
 
 
 def parse_useful(value: Any) -> UsefulAnswer:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..judge import Embedder, Judge
 from ..judge.errors import EvaluatorError, JudgeTimeoutError, SetupError
 from ..judge.spans import score_span
+from ..judge.types import total
 from ..prompts import detect_language
-from .evidence import Evidence, total
+from .evidence import Evidence
 from .outcomes import Failed, Outcome, Score, Unscored
 from .sample import Sample
 from .steps import Steps

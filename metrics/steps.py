@@ -5,17 +5,20 @@ Take a text apart into claims, check claims, judge contexts, write questions bac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from ..judge import Answers, Call, Embedder, Judge, Question
-from ..judge.errors import ReplyError
-from ..prompts import load_prompt, reask_note
+from ..judge.loops import together
+from ..prompts import load_prompt
 from .evidence import Claim, ClaimVerdict, ContextVerdict, GeneratedQuestion
+from .extraction import batches, notes, with_invented
 from .quotes import locate
-from .replies import VerdictAnswer, parse_claims, parse_question, parse_useful, parse_verdict
-from .sentences import source_sentence, split_sentences
+from .replies import parse_question, parse_useful
+from .verification import DEFAULT, Verification
+from .verifying import verify
 
 T = TypeVar("T")
 
@@ -39,56 +42,24 @@ class Steps:
     embedded: list[int | None] = field(default_factory=list)
 
     async def extract_claims(self, question: str, text: str) -> list[Claim]:
-        """The claims a text makes, each with its sentence. No sentence, no call."""
-        sentences = _numbered(split_sentences(text, self.language))
-        if not sentences:
-            return []
-        prompt = load_prompt("claim_extraction", language=self.language)
-        shared = {"question": question, "sentences": sentences}
-        answers = await self._ask(Question(prompt, sentences, parse_claims, shared))
-        by_number = {int(number): sentence for number, sentence in sentences.items()}
-        claims = []
-        for named, texts in answers.items():
-            for claim in texts:
-                number = source_sentence(claim, int(named), by_number)
-                claims.append(Claim(claim, by_number[number], number))
+        """The claims a text makes, each with its sentence; see ``extraction``."""
+        parts = batches(text, self.language)
+        questions = [batch.question(question, self.language) for batch in parts]
+        jobs = [partial(Steps.ask, question=each) for each in questions]
+        answers = await self.side_by_side(jobs)
+        found = [batch.claims(said.by_id) for batch, said in zip(parts, answers, strict=True)]
+        claims = with_invented([claim for some in found for claim in some], text, question)
+        self.notes.extend(notes(claims))
         return claims
 
     async def verify_claims(
-        self, claims: Sequence[Claim], contexts: Mapping[int, str]
+        self,
+        claims: Sequence[Claim],
+        contexts: Mapping[int, str],
+        how: Verification = DEFAULT,
     ) -> list[ClaimVerdict]:
-        """One verdict a claim, in order, its quote looked up in the contexts.
-
-        A claim whose quote stands in no context goes back once; if it still does not, the
-        verdict is kept and marked unverified. Without contexts every claim is ``not_found``
-        and nothing is asked.
-        """
-        if not contexts or not claims:
-            return [ClaimVerdict(claim, "not_found") for claim in claims]
-        items = _numbered([claim.text for claim in claims])
-        verdicts = await self._verify(items, contexts)
-        doubtful = {
-            number: items[number] for number, found in verdicts.items() if not found.verified
-        }
-        if doubtful:
-            self.notes.append(f"quote not found, asked again: claim {', '.join(doubtful)}")
-            note = reask_note("quote", self.language)
-            try:
-                verdicts |= await self._verify(doubtful, contexts, note)
-            except ReplyError as error:
-                self.notes.append(f"verdicts kept as they were: {error}")
-        return [
-            ClaimVerdict(claim, found.verdict, found.quote)
-            for claim, found in zip(claims, verdicts.values(), strict=True)
-        ]
-
-    async def _verify(
-        self, items: Mapping[str, str], contexts: Mapping[int, str], note: str = ""
-    ) -> dict[str, ClaimVerdict]:
-        prompt = load_prompt("claim_verification", language=self.language)
-        shared = {"contexts": {str(number): text for number, text in contexts.items()}}
-        answers = await self._ask(Question(prompt, items, parse_verdict, shared, note))
-        return {number: _verdict(answer, contexts) for number, answer in answers.items()}
+        """One verdict a claim, in order; see ``verifying.verify``."""
+        return await verify(self, claims, contexts, how)
 
     async def judge_contexts(
         self, question: str, answer: str, contexts: Mapping[int, str]
@@ -99,7 +70,7 @@ class Steps:
         prompt = load_prompt("context_usefulness", language=self.language)
         items = {str(number): text for number, text in contexts.items()}
         shared = {"question": question, "answer": answer}
-        answers = await self._ask(Question(prompt, items, parse_useful, shared))
+        answers = (await self.ask(Question(prompt, items, parse_useful, shared))).by_id
         verdicts = []
         for number, given in answers.items():
             here = int(number)
@@ -111,8 +82,11 @@ class Steps:
         """``count`` questions that ``answer`` could be the reply to, in one call."""
         prompt = load_prompt("reverse_question", language=self.language)
         items = {str(number): "" for number in range(1, count + 1)}
-        answers = await self._ask(Question(prompt, items, parse_question, {"answer": answer}))
-        return [GeneratedQuestion(given.question, given.noncommittal) for given in answers.values()]
+        answers = await self.ask(Question(prompt, items, parse_question, {"answer": answer}))
+        return [
+            GeneratedQuestion(given.question, given.noncommittal)
+            for given in answers.by_id.values()
+        ]
 
     async def embed(self, embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in order."""
@@ -121,19 +95,21 @@ class Steps:
             self.embedded.append(usage.input)
         return vectors
 
-    async def _ask(self, question: Question[T]) -> dict[str, T]:
+    async def ask(self, question: Question[T]) -> Answers[T]:
+        """Ask until every item is answered; the calls are kept here."""
         answers: Answers[T] = Answers(calls=self.calls, notes=self.notes)
-        await self.judge.ask_items(question, answers, deadline=self.deadline)
-        return answers.by_id
+        return await self.judge.ask_items(question, answers, deadline=self.deadline)
 
+    async def side_by_side(self, jobs: Sequence[Callable[[Steps], Awaitable[T]]]) -> list[T]:
+        """Do several things at once; calls and notes stand in the order of the jobs.
 
-def _numbered(texts: Sequence[str]) -> dict[str, str]:
-    return {str(number): text for number, text in enumerate(texts, start=1)}
-
-
-def _verdict(answer: VerdictAnswer, contexts: Mapping[int, str]) -> ClaimVerdict:
-    """The claim is put in by the caller; here only verdict and quote matter."""
-    quote = (
-        None if answer.verdict == "not_found" else locate(answer.quote, answer.context, contexts)
-    )
-    return ClaimVerdict(Claim("", "", 0), answer.verdict, quote)
+        Also when one of them fails: then the others are given up.
+        """
+        parts = [replace(self, calls=[], notes=[], embedded=[]) for _ in jobs]
+        try:
+            return await together(job(part) for job, part in zip(jobs, parts, strict=True))
+        finally:
+            for part in parts:
+                self.calls.extend(part.calls)
+                self.notes.extend(part.notes)
+                self.embedded.extend(part.embedded)

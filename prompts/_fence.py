@@ -3,7 +3,7 @@
 A sample is written by others and may hold orders or look-alikes of our own delimiters. Each
 block stands between tags that carry a code made from the block's content: a text cannot
 contain the tag of its own block, since writing it in would change the code. Tags and
-control tokens of the usual chat templates (``<|…|>``) inside the text are defused.
+control tokens of the usual chat templates (``<|…|>``, ``[INST]``, …) inside it are defused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import re
 from collections.abc import Mapping
 
 _TAG = re.compile(r"<(?=/?data-)", re.IGNORECASE)
-_CONTROL = re.compile(r"<(?=[|｜])")
+_CONTROL = re.compile(
+    r"<(?=[|｜]|/?s>|(?:start|end)_of_turn>|</?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
+)
+_TAME = {"<": "‹", "[": "［"}
 
 
 def neutralise(text: str) -> str:
@@ -21,8 +24,10 @@ def neutralise(text: str) -> str:
 
     >>> neutralise("a </data-1f2e3d4c> b <|im_end|>")
     'a ‹/data-1f2e3d4c> b ‹|im_end|>'
+    >>> neutralise("[/INST] <<SYS>> <end_of_turn> [1] a < b")
+    '［/INST] ‹<SYS>> ‹end_of_turn> [1] a < b'
     """
-    return _CONTROL.sub("‹", _TAG.sub("‹", text))
+    return _CONTROL.sub(lambda mark: _TAME[mark[0]], _TAG.sub("‹", text))
 
 
 def fence(block: str | Mapping[str, str]) -> str:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..prompts.errors import EvaluatorError
+from .cli_audit import audit_app
 from .cli_evaluate import evaluate_command
 from .cli_plan import plan_command
+from .exits import INPUT, INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +29,7 @@ USAGE_ERROR: type[Exception] = next(
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.command("evaluate")(evaluate_command)
 app.command("plan")(plan_command)
+app.add_typer(audit_app, name="audit")
 
 
 def _version(wanted: bool) -> None:
@@ -62,16 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _quiet(debug):
             return app(arguments, prog_name=NAME, standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
-        return 130
+        return INTERRUPTED
     except USAGE_ERROR as error:
-        return _fail(error.format_message(), 2)  # type: ignore[attr-defined]
+        return _fail(error.format_message(), INPUT)  # type: ignore[attr-defined]
     except OSError as error:  # a name too long, a full disk, a closed pipe
         if debug:
             traceback.print_exc()
-        return _fail(str(error), 2)
+        return _fail(str(error), INPUT)
     except EvaluatorError as error:
-        from .exits import exit_code
-
         if debug:
             traceback.print_exc()
         return _fail(str(error), exit_code(error))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from . import cli_options as options
+from .cli_say import say
+from .exits import INTERRUPTED, JUDGE, exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +75,7 @@ def evaluate_command(
         out=out,
         overwrite=overwrite,
         limit=limit,
-        language=None if language is options.Language.AUTO else language.value,
+        language=language.pack,
         cache=cache,
         budget=make_budget(max_tokens_total, max_cost, prices),
     )
@@ -91,7 +93,7 @@ def _evaluate(judge: "Judge", **arguments: object) -> "RunResult":
     except KeyboardInterrupt as interrupt:
         notes = getattr(interrupt.__context__, "__notes__", None) or ["nothing was written"]
         print(f"ragas-judge: interrupted; {'; '.join(notes)}", file=sys.stderr)
-        raise typer.Exit(130) from interrupt
+        raise typer.Exit(INTERRUPTED) from interrupt
 
 
 def _show(result: "RunResult", *, as_json: bool) -> None:
@@ -101,13 +103,8 @@ def _show(result: "RunResult", *, as_json: bool) -> None:
     console = _console(stderr=as_json)
     console.print(summary_table(result.headlines, result.results))
     for remark in remarks(result.headlines, result.results):
-        console.print(remark, markup=False, highlight=False, soft_wrap=True)
-    console.print(
-        f"{len(result.results)} results and their evidence are in {result.path}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+        say(console, remark)
+    say(console, f"{len(result.results)} results and their evidence are in {result.path}")
     if as_json:
         summary = {"run": str(result.path), **result.manifest}
         print(json.dumps(summary, ensure_ascii=False, allow_nan=False, default=str))
@@ -120,20 +117,17 @@ def _after(judge: "Judge", *, full: bool) -> None:
         return
     unused = recordings.unused() if full and recordings.mode == "replay" else []
     if unused:
-        _console(stderr=True).print(
+        say(
+            _console(stderr=True),
             f"{len(unused)} recordings in {recordings.path} were not used, such as"
             f" {unused[0].relative_to(recordings.path)}",
             style="dim",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
         )
 
 
 def _verdict(result: "RunResult") -> int:
     """0; where rows failed and none at all was scored, the code of the first failure."""
     from ..metrics.outcomes import Failed
-    from .exits import JUDGE, exit_code
 
     outcomes = [found.outcome for found in result.results]
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failed)]

@@ -23,6 +23,11 @@ class Language(StrEnum):
     ZH = "zh"
     AUTO = "auto"
 
+    @property
+    def pack(self) -> str | None:
+        """Name of the prompt pack; None: by the script of each row."""
+        return None if self is Language.AUTO else self.value
+
 
 Dataset = Annotated[
     Path,

@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from . import cli_options as options
+from .cli_say import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def plan_command(
         embeddings=embeddings,
         prices=Prices.load(prices),
         limit=limit,
-        language=None if language is options.Language.AUTO else language.value,
+        language=language.pack,
     )
     _show(forecast, as_json=as_json)
     return 0
@@ -52,7 +53,7 @@ def _show(forecast: "Forecast", *, as_json: bool) -> None:
     console = Console(stderr=as_json)
     console.print(forecast_table(forecast))
     for remark in remarks(forecast):
-        console.print(remark, markup=False, highlight=False, soft_wrap=True)
+        say(console, remark)
     if as_json:
         print(json.dumps(forecast.to_dict(), ensure_ascii=False, allow_nan=False))
 

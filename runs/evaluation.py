@@ -149,11 +149,7 @@ async def aevaluate(
     with keeping(plan, cache=cache, budget=budget, out=out) as (kept, journal):
         if progress and journal is not None and journal.kept:
             print(f"going on with {journal.kept} replies of an earlier run", file=sys.stderr)
-        try:
-            result = await _run(kept, Target(kept, out, overwrite), concurrency, progress)
-        finally:
-            for one in kept.judges:
-                await one.aclose()
+        result = await _run(kept, Target(kept, out, overwrite), concurrency, progress)
         if journal is not None:
             journal.done = not any(isinstance(r.outcome, Failed) for r in result.results)
         return result

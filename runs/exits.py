@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..judge.errors import BudgetError, EmbeddingError, EvaluatorError, JudgeError, ReplyError
 from .errors import RunStopped
 
 INPUT = 2
@@ -18,6 +17,9 @@ def exit_code(error: Exception) -> int:
     >>> exit_code(InputError("row 3")), exit_code(JudgeAuthError("refused"))
     (2, 3)
     """
+    # Here, since the command line reads the numbers before it needs a judge.
+    from ..judge.errors import BudgetError, EmbeddingError, EvaluatorError, JudgeError, ReplyError
+
     if isinstance(error, RunStopped):
         return exit_code(error.error)
     if isinstance(error, JudgeError | ReplyError | EmbeddingError):

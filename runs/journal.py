@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..judge import Cache
+from ..judge.errors import CacheError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +37,17 @@ class Journal:
 
     def close(self) -> None:
         """Close the file, and remove it when it is of no more use."""
-        empty = len(self.cache) == 0
+        done = self.done or self._is_empty()
         self.cache.close()
-        if self.done or empty:
+        if done:
             for ending in ("", "-wal", "-shm"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
+
+    def _is_empty(self) -> bool:
+        try:
+            return len(self.cache) == 0
+        except CacheError:  # what has stopped the run tells of it
+            return False
 
 
 @contextmanager

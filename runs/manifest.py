@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..judge.types import total
 from .dataset import dataset_hash
 from .summary import summarize
 
@@ -112,9 +113,9 @@ def build_manifest(
             call.attempts == 0 for result in results for call in result.outcome.evidence.calls
         ),
         "tokens": {
-            "input": _total(result.outcome.evidence.tokens.input for result in results),
-            "output": _total(result.outcome.evidence.tokens.output for result in results),
-            "embedded": _total(result.outcome.evidence.embedded_tokens for result in results),
+            "input": total(result.outcome.evidence.tokens.input for result in results),
+            "output": total(result.outcome.evidence.tokens.output for result in results),
+            "embedded": total(result.outcome.evidence.embedded_tokens for result in results),
         },
         "ragas_judge": _version("ragas-judge"),
         "python": platform.python_version(),
@@ -147,12 +148,6 @@ def _describe_metric(metric: Metric, plan: Plan, results: Sequence[Result]) -> d
         "prompts": [asdict(prompt) for prompt in prompts],
         **({"judge": describe_judge(metric.llm)} if own else {}),
     }
-
-
-def _total(counts: Iterable[int | None]) -> int | None:
-    """A sum; None as soon as one part is unknown."""
-    known = list(counts)
-    return None if None in known else sum(count or 0 for count in known)
 
 
 def _version(package: str) -> str | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..judge import EmbeddedE5, Judge, Usage, adopt_embedder, run_sync
+from ..judge import EmbeddedE5, Embedder, Judge, Usage, run_sync
 from ..judge.errors import InputError
 from ..judge.prices import Prices
 from ..metrics.outcomes import Failed, Outcome, Unscored
@@ -219,12 +219,6 @@ def _priced(
 
 def _embedder_name(metric: Any, given: Any) -> str:
     """Name of the embeddings service that the metric would ask; empty for the embedded one."""
-    from ..metrics.base import DEFAULT_EMBEDDINGS  # loads ragas
-
-    own = getattr(metric, "embeddings", None)
-    if own is None or own is DEFAULT_EMBEDDINGS:
-        own = metric.llm.embedder if given is None else given
-    if own is None or isinstance(own, str):
-        return own or ""
-    embedder = adopt_embedder(own)
+    lent = CountingEmbedder(given) if isinstance(given, str) else given
+    embedder: Embedder = metric.embedder_for(metric.llm, lent)
     return "" if isinstance(embedder, EmbeddedE5) else embedder.name

@@ -38,8 +38,12 @@ FATAL = (
 """What would happen again in every other row."""
 ABOUT_ONE_REQUEST = (400, 413, 422)
 """HTTP statuses of a refusal that may be due to this very row, such as one that is too long."""
+FORBIDDEN = 403
+"""A firewall's answer to one text, once others have been answered."""
 REFUSALS = 3
 """So many of those before the judge has answered anything, and the run stops after all."""
+MANY_REFUSALS = 20
+"""So many in a row afterwards."""
 
 
 class Metric(Protocol):
@@ -76,15 +80,24 @@ class _Watch:
     def stops(self, outcome: Outcome) -> bool:
         """Take one more outcome into account."""
         self.answered = self.answered or bool(outcome.evidence.calls)
-        if isinstance(outcome, Failed) and self._fatal(outcome.error):
-            self.error = self.error or outcome.error
+        if isinstance(outcome, Failed):
+            if self._fatal(outcome.error):
+                self.error = self.error or outcome.error
+        elif outcome.evidence.calls:
+            self.refused = 0
         return self.error is not None
 
     def _fatal(self, error: Exception) -> bool:
-        if isinstance(error, JudgeRequestError) and error.status in ABOUT_ONE_REQUEST:
+        if self._about_one_request(error):
             self.refused += 1
-            return not self.answered and self.refused >= REFUSALS
+            return self.refused >= (MANY_REFUSALS if self.answered else REFUSALS)
         return isinstance(error, FATAL)
+
+    def _about_one_request(self, error: Exception) -> bool:
+        """May it be due to this very row?"""
+        if isinstance(error, JudgeRequestError):
+            return self.answered or error.status in ABOUT_ONE_REQUEST
+        return self.answered and isinstance(error, JudgeAuthError) and error.status == FORBIDDEN
 
 
 async def run_metrics(
@@ -125,6 +138,8 @@ async def run_metrics(
             if on_result is not None:
                 on_result(result)
             if watch.stops(outcome):
+                if isinstance(watch.error, BudgetError):
+                    return  # calls under way are paid for: each worker ends what it is at
                 raise _Stop
 
     try:

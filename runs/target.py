@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,12 +84,14 @@ def keeping(
 ) -> Iterator[tuple[Plan, Journal | None]]:
     """The plan with judges that keep their replies: in ``cache``, else in a journal."""
     if cache is not None:
-        shared = cache if isinstance(cache, Cache) else Cache(cache)
-        yield _with(plan, shared, budget), None
+        with ExitStack() as opened:
+            if not isinstance(cache, Cache):
+                cache = opened.enter_context(closing(Cache(cache)))
+            yield _with(plan, cache, budget), None
         return
     pays = any(not judge.is_replay and judge.cache is None for judge in plan.judges)
-    with journal(out if pays else None) as opened:
-        yield _with(plan, opened.cache if opened else None, budget), opened
+    with journal(out if pays else None) as kept:
+        yield _with(plan, kept.cache if kept else None, budget), kept
 
 
 def _with(plan: Plan, cache: Cache | None, budget: Budget | None) -> Plan:

@@ -7,16 +7,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import OrderedDict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no failure
+settings.load_profile("patient")
 
 
 def load_beside(name: str) -> ModuleType:
@@ -99,7 +104,7 @@ def run_script(tmp_path: Path) -> Any:
 def ctrl_c() -> Iterator[Any]:
     """``ctrl_c()`` interrupts this process, also where it was started with interrupts ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: signal.raise_signal(signal.SIGINT)
+    yield lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     signal.signal(signal.SIGINT, before)
 
 

@@ -27,8 +27,8 @@ DIMENSIONS = 8
 class FakeReply:
     """What the server sends back.
 
-    ``body`` replaces everything the server would make up; with a status of 400 and above,
-    ``content`` is the error's message, ``code`` and ``param`` its details.
+    ``body`` replaces everything the server would make up (bytes are sent as they are); with a
+    status of 400 and above, ``content`` is the error's message, ``code`` and ``param`` its details.
     """
 
     content: str | Mapping[str, Any] = ""
@@ -36,7 +36,7 @@ class FakeReply:
     headers: Mapping[str, str] = field(default_factory=dict)
     finish: str = "stop"
     code: str | None = None
-    param: str | None = None
+    param: Any = None
     usage: Mapping[str, int] | None = field(
         default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     )
@@ -253,4 +253,4 @@ def embedding(text: str) -> list[float]:
 
 
 def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False).encode()
+    return data if isinstance(data, bytes) else json.dumps(data, ensure_ascii=False).encode()

@@ -43,6 +43,7 @@ from ragas_judge.judge.ragas_transport import (
     raw_reply,
     reply_model,
 )
+from ragas_judge.judge.service import service_of
 from ragas_judge.prompts import Message
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
@@ -373,6 +374,38 @@ def test_connections_of_an_ended_event_loop_cost_no_attempt(name: str, fake_open
         gc.collect()
 
 
+def test_the_connections_of_a_judge_are_closed_and_not_those_of_what_was_handed_over(
+    way: Any, fake_openai: Any
+) -> None:
+    async def use() -> None:
+        judge = Judge.of(llm)
+        judge.check()
+        await judge.ask(judge.request(CHAT, schema=SCHEMA))
+        clients = getattr(judge._live, "inner", judge._live)._clients  # type: ignore[attr-defined]
+        before = clients.here()
+        await judge.aclose()
+        if isinstance(before, openai.AsyncOpenAI):
+            assert before.is_closed()
+        else:
+            assert not before.is_closed()  # a synchronous client has its connections itself
+
+    llm = way(fake_openai(lambda body: ANSWER))
+    before = snapshot(llm)
+    asyncio.run(use())
+    assert snapshot(llm) == before
+
+
+def test_accounts_of_one_address_keep_apart_what_is_known_of_them() -> None:
+    def judge(key: str) -> Judge:
+        client = openai.AsyncOpenAI(base_url="http://judge.test/v1", api_key=key)
+        return Judge.of(llm_factory("judge-1", client=client))
+
+    judges = [judge("key-1"), judge("key-2"), judge("key-2")]
+    first, second, again = (service_of(each._live, each.model, each.limits) for each in judges)
+    assert second is again
+    assert first is not second
+
+
 def test_azure_deployment_names_the_path(fake_openai: Any) -> None:
     server = fake_openai(lambda body: ANSWER)
     ask(azure_chat(server))
@@ -677,6 +710,202 @@ def test_a_body_of_status_200_that_is_no_reply(
     model, transport, _ = adopt(way(server))
     with pytest.raises(expected, match=r"^http://127\.0\.0\.1:\d+/.*: "):
         asyncio.run(transport.send(Request(model, (Message("user", "hello"),))))
+
+
+NO_REPLIES: dict[str, Any] = {
+    "choices null": {"choices": None},
+    "no choices": {"choices": []},
+    "choices an object": {"choices": {"0": 1}},
+    "choices of null": {"choices": [None]},
+    "choices of text": {"choices": ["x"]},
+    "choices a text": {"choices": "x"},
+    "no message": {"choices": [{"index": 0, "finish_reason": "stop"}]},
+    "message a text": {"choices": [{"message": "hello"}]},
+    "content a number": {"choices": [{"message": {"role": "assistant", "content": 5}}]},
+    "content a boolean": {"choices": [{"message": {"role": "assistant", "content": True}}]},
+    "a list": [1, 2],
+    "null": b"null",
+    "a text": b'"hi"',
+    "not JSON": b"<html>busy</html>",
+    "nothing": b"",
+    "half": b'{"choices": [',
+    "a number of 5000 digits": b'{"choices": [], "created": ' + b"9" * 5000 + b"}",
+    "deep": b"[" * 100_000,
+    "an error as a text": {"error": "boom"},
+}
+
+
+def send(llm: Any, *, schema: Any = None) -> Reply:
+    model, transport, _ = adopt(llm)
+    return asyncio.run(transport.send(Request(model, (Message("user", "hello"),), schema)))
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # LangChain's own, of the body
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["plain", "schema"])
+@pytest.mark.parametrize("body", NO_REPLIES.values(), ids=NO_REPLIES)
+@pytest.mark.parametrize("name", ["ChatOpenAI", "llm_factory async"])
+def test_what_is_no_reply_counts_as_unavailable(
+    fake_openai: Any, name: str, body: Any, schema: Any
+) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply(body=body))
+    with pytest.raises(JudgeUnavailableError, match=r"^http://127\.0\.0\.1:\d+/v1/?: ") as caught:
+        send(OPENAI_WAYS[name](server), schema=schema)
+    assert "\n" not in str(caught.value)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["plain", "schema"])
+@pytest.mark.parametrize("name", ["ChatOpenAI", "llm_factory async"])
+def test_a_page_of_status_200_counts_as_unavailable(
+    fake_openai: Any, name: str, schema: Any
+) -> None:
+    page, headers = b"<html>gateway busy</html>", {"content-type": "text/html"}
+    server = fake_openai(lambda _: fake_openai.Reply(body=page, headers=headers))
+    with pytest.raises(JudgeUnavailableError):
+        send(OPENAI_WAYS[name](server), schema=schema)
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["plain", "schema"])
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("429", JudgeRateLimitError),
+        ("invalid_api_key", JudgeAuthError),
+        ("insufficient_quota", JudgeQuotaError),
+    ],
+)
+@pytest.mark.parametrize("name", ["ChatOpenAI", "llm_factory async"])
+def test_an_error_in_a_reply_is_told_whatever_was_asked_for(
+    fake_openai: Any, name: str, code: str, expected: type[JudgeError], schema: Any
+) -> None:
+    body = {"error": {"message": "my words", "code": code}}
+    server = fake_openai(lambda _: fake_openai.Reply(body=body))
+    with pytest.raises(expected, match="my words"):
+        send(OPENAI_WAYS[name](server), schema=schema)
+
+
+def body_of(**more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": "{}"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", **more.pop("choice", {})}
+    return {"id": "x", "object": "chat.completion", "created": 0, "model": "m",
+            "choices": [choice], **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 5, "completion_tokens": 0}, Usage(5, 0)),
+        ({"prompt_tokens": "5", "completion_tokens": "3"}, Usage()),
+        ({"prompt_tokens": 5.0, "completion_tokens": 2.5}, Usage()),
+        ({"prompt_tokens": -1, "completion_tokens": 3}, Usage(None, 3)),
+        ({"prompt_tokens": True, "completion_tokens": 3}, Usage(None, 3)),
+        ({"total_tokens": 8}, Usage()),
+        ({}, Usage()),
+        (None, Usage()),
+    ],
+)
+@pytest.mark.parametrize("name", ["ChatOpenAI", "llm_factory async"])
+def test_tokens_count_only_as_whole_numbers(
+    fake_openai: Any, name: str, usage: Any, expected: Usage
+) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply(body=body_of(usage=usage)))
+    assert send(OPENAI_WAYS[name](server)).usage == expected
+
+
+@pytest.mark.parametrize("usage", ["n/a", [5, 3], {"prompt_tokens": {"all": 5}}])
+def test_a_usage_of_another_kind_is_not_known(fake_openai: Any, usage: Any) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply(body=body_of(usage=usage)))
+    reply = send(OPENAI_WAYS["llm_factory async"](server))
+    assert (reply.text, reply.usage) == ("{}", Usage())
+    with pytest.raises(JudgeUnavailableError):  # LangChain reads it for itself
+        send(chat_openai(server))
+
+
+@pytest.mark.parametrize(
+    ("choice", "text", "finish"),
+    [
+        ({"finish_reason": 3}, "{}", "3"),
+        ({"finish_reason": {"type": "stop"}}, "{}", "{'type': 'stop'}"),
+        ({"message": {"role": "assistant", "content": [{"type": "text", "text": None}]}}, "",
+         "stop"),
+        ({"message": {"role": "assistant", "content": [{"type": "text", "text": "a"}, "b"]}}, "ab",
+         "stop"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["ChatOpenAI", "llm_factory async"])
+def test_odd_parts_of_a_reply_are_read(
+    fake_openai: Any, name: str, choice: Any, text: str, finish: str
+) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply(body=body_of(choice=choice)))
+    reply = send(OPENAI_WAYS[name](server))
+    assert (reply.text, reply.finish) == (text, finish)
+
+
+def test_a_filtered_choice_may_lack_its_message(fake_openai: Any) -> None:
+    choice = {"finish_reason": "content_filter", "message": None}
+    server = fake_openai(lambda _: fake_openai.Reply(body=body_of(choice=choice)))
+    assert send(OPENAI_WAYS["llm_factory async"](server)).state is ReplyState.FILTERED
+
+
+@pytest.mark.parametrize("param", [5, ["temperature"], {"name": "temperature"}])
+def test_the_parameter_that_is_refused_may_be_named_oddly(
+    way: Any, fake_openai: Any, param: Any
+) -> None:
+    server = fake_openai(lambda _: fake_openai.Reply("bad", status=400, param=param))
+    with pytest.raises(JudgeRequestError, match="bad"):
+        send(way(server))
+
+
+def test_a_mistake_before_anything_is_sent_is_not_taken_for_a_busy_service(
+    fake_openai: Any,
+) -> None:
+    server = fake_openai()
+    with pytest.raises(JudgeRequestError, match="not JSON serializable"):
+        send(chat_openai(server, model_kwargs={"user": object()}))
+    assert server.seen == []
+
+
+PLANTED = "planted-4f1d9c7e-key"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"extra_body": {"api_key": PLANTED}}, "extra_body.api_key"),
+        ({"extra_body": {"auth": [{"X-Token": PLANTED}]}}, "extra_body.auth.X-Token"),
+        ({"model_kwargs": {"user_api_key": PLANTED}}, "user_api_key"),
+    ],
+)
+def test_a_key_among_the_parameters_of_a_langchain_model_is_refused(
+    fake_openai: Any, settings: Any, named: str
+) -> None:
+    said = rf"ChatOpenAI carries {named}: it would be recorded; give it to the client"
+    with pytest.raises(SetupError, match=said) as caught:
+        Judge.of(chat_openai(fake_openai(), **settings))
+    assert PLANTED not in str(caught.value)
+
+
+def test_a_key_among_the_arguments_of_llm_factory_is_sent_and_not_recorded() -> None:
+    fake = FakeLiteLLM(completion(json.dumps(ANSWER)))
+    llm = fake.llm(api_key=PLANTED)
+    ask(llm)
+    assert fake.calls[0]["api_key"] == PLANTED
+    assert PLANTED not in str(adopt(llm)[2])
+
+
+def test_a_key_in_the_extra_body_of_llm_factory_over_openai_is_refused(fake_openai: Any) -> None:
+    client = async_client(fake_openai())
+    llm = llm_factory("judge-1", client=client, extra_body={"api_key": PLANTED})
+    with pytest.raises(SetupError, match=r"carries extra_body\.api_key"):
+        Judge.of(llm)
+
+
+def test_a_key_of_another_packages_model_is_not_recorded() -> None:
+    class Own(FakeListChatModel):
+        model_kwargs: dict[str, Any]
+
+    model = Own(responses=["x"], model_kwargs={"hub_token": PLANTED, "top_k": 5})
+    assert adopt(model)[2] == {"top_k": 5}
 
 
 # -- ragas' llm_factory

@@ -654,7 +654,7 @@ def test_vectors_are_recorded_under_the_embedder_s_name(tmp_path: Path) -> None:
     embeddings.embed_documents(["a", "b"])
     (file,) = (tmp_path / "r" / "embedding").glob("*.json")
     assert json.loads(file.read_text("utf-8"))["embedder"] == embeddings.name
-    assert adopt_embedder(embeddings) is embeddings
+    assert adopt_embedder(embeddings) is embeddings.embedder
 
 
 def test_a_metric_that_embeds_both_texts_takes_them() -> None:

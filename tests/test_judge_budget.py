@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragas_judge.judge import Budget, Judge, Reply, ScriptedTransport, Usage
-from ragas_judge.judge.errors import BudgetError, JudgeAuthError, SetupError
+from ragas_judge.judge import (
+    Budget,
+    Judge,
+    Recordings,
+    Reply,
+    RetryPolicy,
+    ScriptedTransport,
+    Usage,
+)
+from ragas_judge.judge.errors import BudgetError, JudgeAuthError, JudgeTimeoutError, SetupError
 from ragas_judge.judge.prices import Prices
 
 PRICE_LIST = """
@@ -110,6 +118,30 @@ def test_a_reply_from_the_cache_costs_nothing(tmp_path: Path) -> None:
     ask(judge)
     ask(judge)
     assert budget.tokens == 9
+
+
+def test_a_reply_from_recordings_costs_nothing_and_takes_no_turn(tmp_path: Path) -> None:
+    answer = Reply("fine", usage=Usage(40, 4))
+    for round_ in range(2):
+        budget = Budget(max_tokens=1000)
+        recordings = Recordings(tmp_path, "missing")
+        judge = judge_that(lambda _: answer, budget, recordings=recordings)
+        assert ask(judge).text == "fine"
+        assert budget.tokens == (0 if round_ else 44)
+        assert judge._line.service.has_answered is (round_ == 0)
+
+
+def test_a_call_that_was_given_up_is_counted_as_estimated() -> None:
+    budget = Budget(max_tokens=1000)
+
+    async def hang(_: Any) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    retry = RetryPolicy(attempts=1, attempt_timeout=0.01)
+    with pytest.raises(JudgeTimeoutError):
+        ask(judge_that(hang, budget, retry=retry))
+    assert budget.tokens > 0
 
 
 def test_one_budget_serves_several_judges() -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -191,11 +192,14 @@ def test_when_the_one_that_asks_is_cancelled_the_next_one_asks(tmp_path: Path) -
 def test_vectors_are_paid_once(tmp_path: Path) -> None:
     batches: list[list[str]] = []
 
-    def embed(texts: list[str]) -> list[list[float]]:
-        batches.append(texts)
-        return [[1.0] for _ in texts]
+    class Named:
+        name = "ones"
 
-    judge = scripted(cache=tmp_path / "c", embeddings=embed)
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            batches.append(list(texts))
+            return [[1.0] for _ in texts]
+
+    judge = scripted(cache=tmp_path / "c", embeddings=Named())
     assert judge.embedder is not None
     for _ in range(2):
         vectors, _ = asyncio.run(judge.embed(judge.embedder, ["a", "b"]))
@@ -258,6 +262,25 @@ def test_threads_share_an_object(cache: Cache) -> None:
     for thread in threads:
         thread.join()
     assert len(cache) == 200
+
+
+def test_judges_that_share_a_cache_pay_once_for_the_same_question(tmp_path: Path) -> None:
+    asked = 0
+
+    async def answer(_: Request) -> str:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        return "x"
+
+    cache = Cache(tmp_path / "c")
+    judges = [scripted(answer, cache=cache) for _ in range(4)]
+
+    async def scenario() -> None:
+        await asyncio.gather(*(judge.ask(judge.request([("user", "x")])) for judge in judges))
+
+    asyncio.run(scenario())
+    assert asked == 1
 
 
 FORK = """

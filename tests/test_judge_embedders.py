@@ -9,6 +9,7 @@ import os
 import threading
 import traceback
 import warnings
+from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from ragas_judge.judge import (
+    Cache,
     EmbeddedE5,
     Judge,
     OpenAIEmbedder,
@@ -26,6 +28,7 @@ from ragas_judge.judge import (
     adopt_embedder,
 )
 from ragas_judge.judge.errors import (
+    CacheError,
     EmbeddingError,
     JudgeAuthError,
     JudgeRateLimitError,
@@ -311,5 +314,39 @@ def test_vectors_are_recorded_and_replayed(tmp_path: Path) -> None:
 
 
 def test_the_vectors_of_a_lambda_are_not_recorded(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="a function with a name"):
+    with pytest.raises(SetupError, match="a function of a module"):
         judge(tmp_path, "missing", lambda texts: VECTORS)
+
+
+def embed_with(cache: Cache, embeddings: Any) -> list[list[float]]:
+    one = Judge("m", transport=ScriptedTransport(lambda _: ""), cache=cache, embeddings=embeddings)
+    assert one.embedder is not None
+    return asyncio.run(asyncio.wait_for(one.embed(one.embedder, TEXTS), 30))[0]
+
+
+def test_functions_without_a_name_of_their_own_share_no_cached_vectors(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path / "c")) as cache:
+        for number in (1.0, 2.0):
+            assert embed_with(cache, lambda texts, n=number: [[n] for _ in texts])[0] == [number]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_embeddings_made_for_ragas_are_embedded_by_what_they_were_made_of(
+    tmp_path: Path, wrapped: bool
+) -> None:
+    from ragas.embeddings import LangchainEmbeddingsWrapper
+
+    maker = Judge("m", transport=ScriptedTransport(lambda _: ""))
+    made = maker.as_ragas_embeddings(vectors)
+    with closing(Cache(tmp_path / "c")) as cache:
+        assert embed_with(cache, LangchainEmbeddingsWrapper(made) if wrapped else made) == VECTORS
+        assert len(cache) == 1
+
+
+def test_damaged_vectors_in_a_cache_are_told(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path / "c")) as cache:
+        embed_with(cache, vectors)
+        with cache._connection() as connection:
+            connection.execute("UPDATE vectors SET vectors = '[[1], []]'")
+        with pytest.raises(CacheError, match="holds a damaged batch of vectors"):
+            embed_with(cache, vectors)

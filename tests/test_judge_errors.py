@@ -21,9 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragas_judge.judge import errors, foreign_errors
+from ragas_judge.judge._foreign_table import NOT_OF_THE_SERVICE, TABLE
 from ragas_judge.judge.foreign_errors import (
-    NOT_OF_THE_SERVICE,
-    TABLE,
     named,
     ours_for,
     retry_after,
@@ -36,7 +35,6 @@ CLASSES = [cls for name in errors.__all__ if inspect.isclass(cls := getattr(erro
 SAMPLES = [
     errors.InputError("row 3, column 'response': not a text"),
     errors.JudgeRateLimitError("slow down", status=429, retry_after=2.0),
-    errors.UnsupportedParameterError("no seed", parameter="seed", status=400),
     errors.UnreadableReplyError("no JSON", raw="sorry"),
     errors.IncompleteVerdictsError(["2", "5"], 5, raw="{}"),
     prompt_errors.MissingVariableError("p", ["items"], "missing"),
@@ -279,20 +277,42 @@ def test_whatever_the_header_says_the_wait_is_a_number_or_none(value: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("error", "expected", "status"),
     [
-        ({"message": "model is loading"}, errors.JudgeUnavailableError),
-        ({"message": "slow down", "code": 429}, errors.JudgeRateLimitError),
-        ({"message": "no", "code": 400}, errors.JudgeRequestError),
-        ({"message": "no", "code": "insufficient_quota"}, errors.JudgeQuotaError),
-        ("a word", errors.JudgeUnavailableError),
+        ({"message": "model is loading"}, errors.JudgeUnavailableError, None),
+        ({"message": "slow down", "code": 429}, errors.JudgeRateLimitError, 429),
+        ({"message": "too long", "code": 400}, errors.JudgeRequestError, 400),
+        ({"message": "too long", "code": 413}, errors.JudgeRequestError, 413),
+        ({"message": "too busy", "code": 503}, errors.JudgeUnavailableError, 503),
+        ({"message": "too busy", "code": 529}, errors.JudgeUnavailableError, 529),
+        ({"message": "no", "code": 200}, errors.JudgeUnavailableError, None),
+        ({"message": "no", "code": "insufficient_quota"}, errors.JudgeQuotaError, None),
+        ({"message": "insufficient_quota", "code": 429}, errors.JudgeQuotaError, 429),
+        ({"message": "slow down", "code": "429"}, errors.JudgeRateLimitError, 429),
+        ({"message": "no", "code": "rate_limit_exceeded"}, errors.JudgeRateLimitError, None),
+        (
+            {"message": "no", "code": None, "type": "RATE_LIMIT_ERROR"},
+            errors.JudgeRateLimitError,
+            None,
+        ),
+        (
+            {"message": "no", "code": "invalid_api_key", "type": "invalid_request_error"},
+            errors.JudgeAuthError,
+            None,
+        ),
+        ({"message": "no", "code": ["429"], "type": 7}, errors.JudgeUnavailableError, None),
+        ({"message": "no", "code": "4290"}, errors.JudgeUnavailableError, None),
+        ("a word", errors.JudgeUnavailableError, None),
+        ("rate_limit_exceeded", errors.JudgeRateLimitError, None),
+        ("insufficient_quota", errors.JudgeQuotaError, None),
     ],
 )
 def test_an_error_inside_a_reply_of_status_200(
-    error: Any, expected: type[errors.JudgeError]
+    error: Any, expected: type[errors.JudgeError], status: int | None
 ) -> None:
     told = told_in(SimpleNamespace(error=error), "x")
     assert type(told) is expected
+    assert told.status == status
     assert str(told) == f"x: {error['message'] if isinstance(error, dict) else error}"
 
 
@@ -304,6 +324,23 @@ def test_a_reply_without_an_error_is_none() -> None:
 def test_a_foreign_message_is_one_line_and_not_long() -> None:
     told = str(translate(status_error(500, "a\n b\t" + "c" * 999), "x"))
     assert told == f"x: HTTP 500: a b {'c' * 296}"
+
+
+@pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        ("<!DOCTYPE html>\n<html><head><title>\n Busy &lt;1&gt;\n</title></head>...", "Busy <1>"),
+        ("\n<HTML><body>" + "x" * 999, "<HTML><body>" + "x" * 88),
+        ("<html><title></title>" + "x" * 999, "<html><title></title>" + "x" * 79),
+    ],
+)
+def test_of_a_page_the_title_is_shown_or_its_beginning(page: str, seen: str) -> None:
+    assert str(translate(status_error(503, page), "x")) == f"x: HTTP 503: {seen}"
+
+
+def test_a_key_in_a_title_is_not_shown() -> None:
+    page = "<html><title>no a&amp;planted&amp;key</title></html>"
+    assert foreign_errors.shown(page, ["a&planted&key"]) == "no ***"
 
 
 def test_the_original_is_kept_as_the_cause_unless_it_shows_a_key() -> None:

@@ -9,12 +9,15 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ragas_judge.judge import Judge, Limits, RetryPolicy, ScriptedTransport, errors
+from ragas_judge.judge.foreign_errors import told_in
 from ragas_judge.judge.limits import Window
+from ragas_judge.judge.loops import run_sync
 from ragas_judge.judge.service import REMEMBERED, Service, service_of
 from ragas_judge.judge.turns import Turns
 
@@ -296,6 +299,65 @@ def test_a_loop_that_ended_while_it_waited_holds_nobody_up() -> None:
     asyncio.run(go_on())
 
 
+def test_the_limit_holds_where_a_loop_is_running_already() -> None:
+    turns = Turns(Limits(concurrency=2))
+    under_way, most = 0, 0
+
+    async def call() -> None:
+        nonlocal under_way, most
+        ticket = await turns.take()
+        under_way += 1
+        most = max(most, under_way)
+        await settle()
+        under_way -= 1
+        turns.leave(ticket, answered=True)
+
+    async def many() -> None:
+        await asyncio.gather(*(call() for _ in range(30)))
+
+    async def notebook() -> None:
+        run_sync(many())
+
+    asyncio.run(notebook())
+    assert most == 2
+
+
+def test_work_for_which_a_loop_stands_still_waits_for_no_call_of_that_loop() -> None:
+    async def notebook() -> None:
+        turns = await opened(Limits(concurrency=1))
+        held = await turns.take()
+        run_sync(asyncio.wait_for(turns.take(), 10))
+        turns.leave(held, answered=True)
+
+    asyncio.run(notebook())
+
+
+def test_a_rest_ends_though_the_loop_on_which_it_began_has_ended() -> None:
+    clock = Clock()
+    turns = Turns(Limits(), clock)
+
+    async def refused_then_cancelled() -> None:
+        for _ in range(20):
+            turns.leave(await turns.take(), refused=True)
+        first = await turns.take()
+        waiting = asyncio.create_task(turns.take())
+        await settle()
+        turns.leave(first, refused=True)
+        waiting.cancel()
+        await settle()
+
+    async def go_on() -> None:
+        task = asyncio.create_task(turns.take())
+        await settle()
+        clock.now += 11
+        turns._look_again()
+        await asyncio.wait_for(task, 10)
+
+    asyncio.run(refused_then_cancelled())
+    assert turns.window.width < 1
+    asyncio.run(go_on())
+
+
 @pytest.mark.parametrize(
     ("limits", "tokens", "delays"),
     [
@@ -360,6 +422,26 @@ def test_a_service_that_is_not_there_is_given_up_within_the_connect_budget() -> 
     assert len(judge._live.requests) == len(waits) + 1 <= 8  # type: ignore[attr-defined]
 
 
+def test_one_text_that_is_refused_does_not_speak_for_the_others() -> None:
+    def answer(request: Any) -> str:
+        if "bad" in request.messages[0].content:
+            raise errors.JudgeAuthError("blocked", status=403)
+        return "fine"
+
+    transport = ScriptedTransport(answer)
+    judge = Judge("m", transport=transport)
+    texts = ["a", "bad 1", "b", "bad 2", "bad 3", "bad 4", "c"]
+
+    async def scenario() -> list[Any]:
+        asked = [judge.ask(judge.request([("user", text)])) for text in texts]
+        return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
+
+    found = asyncio.run(scenario())
+    fine = [text for text, each in zip(texts, found, strict=True) if isinstance(each, tuple)]
+    assert fine == ["a", "b"]  # three in a row speak for the next
+    assert len(transport.requests) == 6
+
+
 def test_trouble_is_forgotten_after_a_while_and_with_the_first_reply() -> None:
     async def scenario() -> None:
         clock = Clock()
@@ -374,6 +456,22 @@ def test_trouble_is_forgotten_after_a_while_and_with_the_first_reply() -> None:
         turn.answered()
         turn.end()
         (await service.turn()).end()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("code", [429, 503, 529])
+def test_an_overload_told_in_a_reply_of_status_200_narrows_the_window(code: int) -> None:
+    async def scenario() -> None:
+        service = Service(Limits())
+        service.turns.window.open()
+        error = told_in(SimpleNamespace(error={"message": "busy", "code": code}), "x")
+        assert error is not None
+        turn = await service.turn()
+        before = service.turns.window.width
+        turn.failed(error)
+        turn.end()
+        assert service.turns.window.width < before
 
     asyncio.run(scenario())
 
@@ -448,10 +546,11 @@ def test_a_first_call_that_fails_lets_no_other_go_before_it_is_answered(
     assert asked[:4] == ["0"] * 4
 
 
+@pytest.mark.parametrize(("least", "first"), [(0.0, 0.06), (0.1, 0.1)])
 def test_a_call_that_hangs_is_given_up_early_and_then_with_twice_the_patience(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, least: float, first: float
 ) -> None:
-    monkeypatch.setattr("ragas_judge.judge.service.LEAST_PATIENCE", 0.0)
+    monkeypatch.setattr("ragas_judge.judge.service.LEAST_PATIENCE", least)
     clock, seen = Clock(), []
 
     async def answer(_: Any) -> str:
@@ -476,7 +575,7 @@ def test_a_call_that_hangs_is_given_up_early_and_then_with_twice_the_patience(
 
     asyncio.run(some_calls())
     assert seen[0] == 60
-    assert seen[30:] == [pytest.approx(0.06), pytest.approx(0.12), pytest.approx(0.24)]
+    assert seen[30:] == [pytest.approx(first * factor) for factor in (1, 2, 4)]
 
 
 def test_an_embedders_service_is_remembered_between_calls() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragas_judge.judge import (
+    Budget,
     Judge,
     Recordings,
     Reply,
@@ -18,7 +19,12 @@ from ragas_judge.judge import (
     ScriptedTransport,
     Usage,
 )
-from ragas_judge.judge.errors import RecordingFormatError, RecordingMissingError, SetupError
+from ragas_judge.judge.errors import (
+    RecordingError,
+    RecordingFormatError,
+    RecordingMissingError,
+    SetupError,
+)
 from ragas_judge.prompts import Message, PromptRef
 
 if TYPE_CHECKING:
@@ -163,6 +169,31 @@ def test_a_folder_that_cannot_be_is_told_before_the_first_call(mode: str, tmp_pa
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(SetupError, match="is no folder to write to"):
             Recordings(path, mode)
+
+
+def test_a_reply_that_cannot_be_recorded_is_counted_and_cached_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings = Recordings(tmp_path / "r", "missing")
+    budget = Budget(max_tokens=1000)
+    judge = Judge(
+        "m", transport=counted(), recordings=recordings, cache=tmp_path / "c", budget=budget
+    )
+
+    def full(*_: Any) -> None:
+        raise RecordingError("no space left")
+
+    monkeypatch.setattr("ragas_judge.judge.recordings.write_entry", full)
+    with pytest.raises(RecordingError):
+        asyncio.run(judge.ask(judge.request([("user", "x")])))
+    assert judge.cache is not None
+    assert (budget.tokens, len(judge.cache)) == (7, 1)
+
+
+def test_replies_of_another_judge_are_refused_before_the_first_call(tmp_path: Path) -> None:
+    Recordings(tmp_path, "missing").describe(model="a", sampling={"temperature": 0.0})
+    with pytest.raises(SetupError, match="holds replies of 'a'"):
+        Judge("b", transport=counted(), recordings=Recordings(tmp_path, "missing"))
 
 
 def test_half_a_surrogate_pair_in_a_reply_is_kept(tmp_path: Path) -> None:

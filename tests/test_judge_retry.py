@@ -73,17 +73,29 @@ def state(error: Exception, attempt: int = 1) -> RetryCallState:
     return made
 
 
-@pytest.mark.parametrize("asked", [0.0, 7.5, 9999.0])
+@pytest.mark.parametrize("asked", [7.5, 9999.0])
 def test_the_wait_a_service_asks_for_is_kept(asked: float) -> None:
     assert wait(state(errors.JudgeRateLimitError("x", retry_after=asked))) == asked
 
 
+def test_a_wait_longer_than_the_whole_budget_is_a_quota() -> None:
+    waits: list[float] = []
+    daily = errors.JudgeRateLimitError("daily limit", status=429, retry_after=3600)
+    with pytest.raises(errors.JudgeQuotaError, match="asks to wait 3600 s") as caught:
+        ask(judge_that([daily], waits, budget=600))
+    assert (waits, caught.value.status, caught.value.retry_after) == ([], 429, 3600)
+
+
+def test_a_service_that_asks_for_no_wait_is_not_asked_again_at_once() -> None:
+    assert wait(state(errors.JudgeRateLimitError("busy", retry_after=0.0), attempt=3)) >= 2
+
+
 def test_a_wait_beyond_the_budget_is_not_begun() -> None:
     waits: list[float] = []
-    slow = errors.JudgeRateLimitError("come back tomorrow", retry_after=9999.0)
-    with pytest.raises(errors.JudgeRateLimitError, match="tomorrow"):
-        ask(judge_that([slow, "never"], waits, budget=60.0))
-    assert waits == []
+    slow = errors.JudgeRateLimitError("come back later", retry_after=40.0)
+    with pytest.raises(errors.JudgeRateLimitError, match="later"):
+        ask(judge_that([slow] * 3, waits, budget=60.0))
+    assert waits == [40.0]
 
 
 def test_a_try_for_which_no_time_would_be_left_is_not_made() -> None:

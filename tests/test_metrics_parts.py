@@ -23,28 +23,6 @@ from ragas_judge.metrics.replies import (
     parse_verdict,
 )
 from ragas_judge.metrics.sample import renamed
-from ragas_judge.metrics.sentences import split_sentences
-
-# --- sentences ---------------------------------------------------------------------------
-
-
-def test_list_items_and_table_rows_stand_alone() -> None:
-    text = "Fares:\n- adults 4.50\n- children 2.00\n\n| zone | price |\n| A | 3 |"
-    assert split_sentences(text, "en") == [
-        "Fares:",
-        "- adults 4.50",
-        "- children 2.00",
-        "| zone | price |",
-        "| A | 3 |",
-    ]
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-@given(text=st.text(max_size=80))
-def test_no_letter_is_lost_in_splitting(language: str, text: str) -> None:
-    joined = "".join(split_sentences(text, language))
-    assert "".join(joined.split()) == "".join(text.split())
-
 
 # --- quotes ------------------------------------------------------------------------------
 

@@ -309,6 +309,14 @@ def test_the_embedder_of_the_metric_goes_before_that_of_the_judge() -> None:
     assert forecast.amount.cost is None
 
 
+def test_embeddings_that_are_given_go_before_those_of_the_judge() -> None:
+    judge = Judge("gpt-4.1", api_key="none", embeddings=vectors)
+    of_the_judge = plan(ROWS, ["answer_relevancy"], judge).metrics[0]
+    assert of_the_judge.embedder.endswith("vectors")
+    name = "text-embedding-3-small"
+    assert plan(ROWS, ["answer_relevancy"], judge, embeddings=name).metrics[0].embedder == name
+
+
 def test_embeddings_of_a_service_are_counted_and_priced() -> None:
     embedded = plan(ROWS, ["answer_relevancy"], "gpt-4.1").total
     assert (embedded.embedding_calls, embedded.embedding_tokens) == (0, 0)

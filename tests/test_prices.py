@@ -92,12 +92,6 @@ def test_cost_is_tokens_times_price() -> None:
     assert PRICES.cost("gpt-4.1", Usage(0, 0)) == 0.0
 
 
-def test_tokens_from_the_services_cache_have_their_own_price() -> None:
-    cost = PRICES.cost("gpt-4.1", Usage(1_000_000, 0), cached=400_000)
-    assert cost == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
-    assert PRICES.cost("qwen-plus", Usage(1_000_000, 0), cached=400_000) == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize("usage", [Usage(), Usage(None, 5), Usage(5, None)])
 def test_tokens_that_nobody_counted_have_no_cost(usage: Usage) -> None:
     assert PRICES.cost("gpt-4.1", usage) is None

@@ -47,13 +47,13 @@ class Service:
         async def no_wait(_: float) -> None:
             pass
 
-        async def embed(texts: list[str]) -> list[list[float]]:
-            self.paid["\n".join(texts)] += 1
-            return [[1.0, 0.5] for _ in texts]
-
-        settings = {"concurrency": 2, "embeddings": embed, **settings}
+        settings = {"concurrency": 2, "embeddings": self.embed, **settings}
         retry = RetryPolicy(attempts=2, sleep=no_wait)
         return Judge("m", transport=ScriptedTransport(self), retry=retry, **settings)
+
+    async def embed(self, texts: list[str]) -> list[list[float]]:
+        self.paid["\n".join(texts)] += 1
+        return [[1.0, 0.5] for _ in texts]
 
 
 def lines(run: Path) -> list[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ragas_judge.judge import Judge, Recordings, Reply, ScriptedTransport, Usage
 from ragas_judge.judge.errors import (
+    BudgetError,
     InputError,
     JudgeAuthError,
     JudgeRequestError,
@@ -19,10 +21,11 @@ from ragas_judge.judge.errors import (
     RecordingMissingError,
     SetupError,
 )
+from ragas_judge.judge.foreign_errors import told_in
 from ragas_judge.metrics.evidence import Evidence
 from ragas_judge.metrics.outcomes import Failed, Outcome, Score, Unscored
 from ragas_judge.runs import Row, RunStopped, aevaluate, evaluate
-from ragas_judge.runs.runner import Result, run_metrics
+from ragas_judge.runs.runner import MANY_REFUSALS, Result, run_metrics
 from ragas_judge.runs.store import check_target, write_run
 
 if TYPE_CHECKING:
@@ -127,11 +130,37 @@ def test_a_failure_that_every_row_would_meet_stops_the_run() -> None:
     assert str(again) == str(caught.value)
 
 
-def test_a_request_that_is_refused_is_that_rows_matter_while_others_are_answered() -> None:
-    too_long = JudgeRequestError("too long", status=400)
+@pytest.mark.parametrize(
+    "too_long",
+    [
+        JudgeRequestError("too long", status=400),
+        told_in(SimpleNamespace(error={"message": "too long", "code": 413}), "in a reply"),
+        JudgeRequestError("not found", status=404),
+        JudgeAuthError("blocked by the firewall", status=403),
+    ],
+)
+def test_a_request_that_is_refused_is_that_rows_matter_while_others_are_answered(
+    too_long: Exception,
+) -> None:
     called = Evidence(calls=(None,))  # type: ignore[arg-type]
     metric = Fake("a", lambda s: Failed(too_long) if s["n"] > 3 else Score(1.0, called))
     assert len(run(20, metric, concurrency=1)) == 20
+
+
+def test_when_nothing_but_refusals_comes_any_more_the_run_stops() -> None:
+    called, gone = Evidence(calls=(None,)), JudgeRequestError("model removed", status=404)  # type: ignore[arg-type]
+    metric = Fake("a", lambda s: Failed(gone) if s["n"] > 3 else Score(1.0, called))
+    with pytest.raises(RunStopped, match="model removed"):
+        run(100, metric, concurrency=1)
+    assert metric.started == 4 + MANY_REFUSALS
+
+
+def test_when_the_budget_is_used_up_what_is_under_way_is_ended() -> None:
+    over = BudgetError("used up")
+    metric = Fake("a", lambda s: Failed(over) if s["n"] == 4 else Score(1.0))
+    with pytest.raises(RunStopped, match="used up") as caught:
+        run(100, metric, concurrency=8)
+    assert len(caught.value.results) == metric.started
 
 
 def test_when_nothing_but_refusals_comes_the_run_stops() -> None:
@@ -351,6 +380,31 @@ def test_ctrl_c_leaves_a_partial_run(ctrl_c: Any, tmp_path: Path) -> None:
         evaluate(ROWS, ["faithfulness"], scripted(interrupted), out=tmp_path / "r", concurrency=1)
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["complete"], manifest["stopped"]) == (False, "interrupted")
+    notes = getattr(caught.value.__context__, "__notes__", [])
+    assert notes == [f"the partial run is in {tmp_path / 'r'}; the same command goes on"]
+
+
+def test_ctrl_c_inside_a_running_loop_stops_the_run_as_well(ctrl_c: Any, tmp_path: Path) -> None:
+    asked = 0
+
+    async def interrupted(request: Request) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 4:
+            ctrl_c()
+            await asyncio.Event().wait()  # until the interrupt reaches this loop
+        return answer(request)
+
+    async def notebook() -> None:
+        evaluate(ROWS, ["faithfulness"], scripted(interrupted), out=tmp_path / "r", concurrency=1)
+
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            loop.run_until_complete(notebook())
+    finally:
+        loop.close()
+    assert asked == 4
     notes = getattr(caught.value.__context__, "__notes__", [])
     assert notes == [f"the partial run is in {tmp_path / 'r'}; the same command goes on"]
 

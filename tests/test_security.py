@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 import ssl
 import traceback
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from hypothesis import given
@@ -19,7 +21,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from ragas_judge.judge import Judge, OpenAIEmbedder, Recordings, RetryPolicy
-from ragas_judge.judge._secrets import keys_of, redact
+from ragas_judge.judge._secrets import SHORTEST, keys_of, redact
 from ragas_judge.judge.errors import EvaluatorError, SetupError
 from ragas_judge.metrics import Faithfulness
 from ragas_judge.runs import evaluate
@@ -107,8 +109,40 @@ def of_azure_token(url: str) -> Judge:
     return Judge("m", client=client, retry=RetryPolicy(attempts=1))
 
 
+def of_own_client(url: str, **given: Any) -> Judge:
+    client = openai.AsyncOpenAI(base_url=url, api_key="none", **given)
+    return Judge("m", client=client, retry=RetryPolicy(attempts=1))
+
+
+def of_cookie(url: str) -> Judge:
+    return of_own_client(url, default_headers={"Cookie": f"a=b; session={KEY}"})
+
+
+def of_a_query_of_any_name(url: str) -> Judge:
+    return of_own_client(url, default_query={"code": KEY})
+
+
+def of_own_http_headers(url: str) -> Judge:
+    return of_own_client(url, http_client=httpx.AsyncClient(headers={"x-gateway": KEY}))
+
+
+def of_own_http_cookies(url: str) -> Judge:
+    return of_own_client(url, http_client=httpx.AsyncClient(cookies={"session": KEY}))
+
+
+def of_langchain_headers(url: str) -> Judge:
+    more = {"model_kwargs": {"extra_headers": {"x-gateway": KEY}}}
+    model = ChatOpenAI(model="m", base_url=url, api_key="none", **more)  # type: ignore[arg-type]
+    return Judge.of(model, retry=RetryPolicy(attempts=1))
+
+
 WAYS = [
     of_argument,
+    of_cookie,
+    of_a_query_of_any_name,
+    of_own_http_headers,
+    of_own_http_cookies,
+    of_langchain_headers,
     of_environment,
     of_client,
     of_synchronous_client,
@@ -270,6 +304,7 @@ def test_keys_are_found_wherever_a_client_keeps_them() -> None:
     assert found - {""} == {
         "key-of-the-client",
         "key-of-the-address",
+        base64.b64encode(b"me:key-of-the-address").decode(),
         "key-of-the-query",
         "key-of-a-header",
         "key-that-is-hidden",
@@ -277,10 +312,49 @@ def test_keys_are_found_wherever_a_client_keeps_them() -> None:
     assert keys_of(None) == []
 
 
+def test_a_password_is_found_as_it_is_sent() -> None:
+    sent = base64.b64encode(f"me:{KEY}".encode()).decode()
+    client = openai.AsyncOpenAI(base_url=f"http://me:{KEY}@judge.test/v1", api_key="none")
+    assert sent in keys_of(client)
+    http = httpx.AsyncClient(auth=httpx.BasicAuth("me", KEY))
+    client = openai.AsyncOpenAI(base_url="http://judge.test/v1", api_key="none", http_client=http)
+    assert sent in keys_of(client)
+
+
+def test_what_every_client_sends_is_no_key() -> None:
+    http = httpx.AsyncClient(params={"api-version": "v"})
+    client = openai.AsyncOpenAI(base_url="http://judge.test/v1", api_key="k", http_client=http)
+    assert {found for found in keys_of(client) if len(found) >= SHORTEST} == set()
+
+
 @pytest.mark.parametrize("name", ["api_key", "extra_headers", "extra_query", "timeout"])
 def test_what_belongs_to_the_client_cannot_become_part_of_a_request(name: str) -> None:
     with pytest.raises(SetupError, match="it would be recorded; pass a client="):
         Judge("m", api_key=KEY, extra={name: {"Authorization": KEY}})
+
+
+@pytest.mark.parametrize(
+    ("extra", "named"),
+    [
+        ({"extra_body": {"api_key": KEY}}, r"extra_body\.api_key"),
+        ({"metadata": {"token": KEY}}, r"metadata\.token"),
+        ({"extra_body": {"deep": [{"Authorization": [KEY]}]}}, r"extra_body\.deep\.Authorization"),
+        ({"user_key": KEY}, "user_key"),
+    ],
+)
+def test_what_is_named_like_a_key_cannot_become_part_of_a_request(extra: Any, named: str) -> None:
+    with pytest.raises(
+        SetupError, match=rf"{named}: it would be recorded; pass a client="
+    ) as caught:
+        Judge("m", api_key=KEY, extra=extra)
+    assert not shows(str(caught.value))
+
+
+def test_parameters_that_only_look_like_a_key_are_sent() -> None:
+    schema = {"properties": {"key": {"type": "string"}}}
+    extra = {"prompt_cache_key": "a", "max_tokens": 9, "metadata": {"token": None}, "tools": schema}
+    extra |= {"extra_body": {"eos_token": "<end>", "stop_token_ids": [1], "keyword": "x"}}
+    assert Judge("m", api_key=KEY, extra=extra).sampling == {"temperature": 0.0, **extra}
 
 
 @given(
@@ -301,6 +375,31 @@ def test_no_part_of_eight_characters_is_left(secret: str, text: str, length: int
 def test_an_address_that_is_none_is_told_at_once_and_not_shown(make: Any, url: str) -> None:
     with pytest.raises(SetupError, match="base_url is not an address such as") as caught:
         make("m", base_url=f"{url}?key={KEY}", api_key=KEY)
+    assert not shows(whole(caught.value))
+
+
+async def fetched_accent() -> str:
+    return f"{KEY} é"
+
+
+CLIENTS: dict[str, Any] = {
+    "async": openai.AsyncOpenAI,
+    "sync": openai.OpenAI,
+    "langchain": lambda **given: ChatOpenAI(model="m", **given),
+}
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n", f"{KEY} é", fetched_accent])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_key_of_a_callers_client_that_cannot_be_sent_is_told_and_not_shown(
+    name: str, key: Any
+) -> None:
+    if name == "sync" and callable(key):
+        key = f"{KEY} é".strip  # fetched by a plain function
+    client = CLIENTS[name](base_url="http://127.0.0.1:9/v1", api_key=key)
+    with pytest.raises(SetupError, match="no key can hold") as caught:
+        judge = Judge.of(client) if name == "langchain" else Judge("m", client=client)
+        asyncio.run(judge.ask(judge.request([("user", "x")])))
     assert not shows(whole(caught.value))
 
 
