@@ -19,6 +19,8 @@ class ClaimMetric(JudgedMetric):
         votes: how often each question is asked.
         quotes: where the deciding words come from; None: the method's usual way.
         threshold: probability above which a claim counts as supported.
+        cascade: ``(low, high)``: claims that the offline judge is surer of than that are not
+            sent to the model.
 
     Raises:
         SetupError: an option is not one of those offered, or two do not go together.
@@ -32,12 +34,13 @@ class ClaimMetric(JudgedMetric):
         votes: int = 1,
         quotes: Quotes | None = None,
         threshold: float = 0.5,
+        cascade: tuple[float, float] | None = None,
         **settings: Any,
     ) -> None:
         """Keep the settings."""
         super().__init__(llm, **settings)
         self.verification = Verification.of(
-            method=verification, votes=votes, quotes=quotes, threshold=threshold
+            method=verification, votes=votes, quotes=quotes, threshold=threshold, cascade=cascade
         )
 
     def _options(self) -> dict[str, Any]:

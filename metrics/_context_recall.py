@@ -41,7 +41,7 @@ class ContextRecall(ClaimMetric):
 
     Args:
         llm, name, language, on_failure: as for ``JudgedMetric``.
-        verification, votes, quotes, threshold: as for ``ClaimMetric``.
+        verification, votes, quotes, threshold, cascade: as for ``ClaimMetric``.
     """
 
     metric_name = "context_recall"

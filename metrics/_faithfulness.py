@@ -45,7 +45,7 @@ class Faithfulness(ClaimMetric):
 
     Args:
         llm, name, language, on_failure: as for ``JudgedMetric``.
-        verification, votes, quotes, threshold: as for ``ClaimMetric``.
+        verification, votes, quotes, threshold, cascade: as for ``ClaimMetric``.
         no_claims: value of a response that makes no claim: None (unscored), 0 or 1.
     """
 

@@ -28,6 +28,7 @@ from ..judge.errors import InputError, SetupError
 from ..judge.retry import warn_if_tight
 from ..prompts import LANGUAGES
 from .lending import Lendable, caller_is_ragas, dataset_under_validation, lent_to
+from .offline.judge import judge_of
 from .outcomes import Failed, NotScored, Outcome, Score, for_ragas
 from .run import Run
 from .sample import Sample
@@ -59,7 +60,8 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
     """Base of the metrics here: a ragas ``MetricWithLLM`` that scores one turn.
 
     Args:
-        llm: a ``Judge``, or anything ``ragas.evaluate(llm=…)`` takes. None: ragas' own.
+        llm: a ``Judge``, anything ``ragas.evaluate(llm=…)`` takes, or ``"offline"`` for the
+            judge without a model. None: ragas' own.
         name: column name in results; the metric's usual name when None.
         language: prompt pack (``"en"``, ``"zh"``); None: by the script of each row.
         on_failure: ``"mark"`` returns a NaN that carries the reason, ``"raise"`` raises the
@@ -166,7 +168,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         if llm is None:
             raise SetupError(f"{self.name} has no judge: pass llm= to it or to ragas.evaluate")
         if lent.get("llm") is not None:
-            lent["llm"] = Judge.of(lent["llm"])
+            lent["llm"] = judge_of(lent["llm"])
         judge: Judge = self._bind(lent).judge  # type: ignore[assignment]
         judge.check()
         if not judge.is_replay:
@@ -230,7 +232,7 @@ class JudgedMetric(MetricWithLLM, SingleTurnMetric):
         if llm is None:
             return None
         if self._adopted is None or self._adopted[0] is not llm:
-            self._adopted = (llm, Judge.of(llm))
+            self._adopted = (llm, judge_of(llm))
         return self._adopted[1]
 
     def embedder_for(self, judge: Judge | None, lent: Any = None) -> Embedder:

@@ -15,6 +15,8 @@ from ..judge.spans import score_span
 from ..judge.types import total
 from ..prompts import detect_language
 from .evidence import Evidence
+from .offline.judge import OfflineJudge
+from .offline.steps import OfflineSteps
 from .outcomes import Failed, Outcome, Score, Unscored
 from .sample import Sample
 from .steps import Steps
@@ -53,7 +55,8 @@ class Run:
                 )
             language = self.options["language"] or self._language(sample)
             deadline = None if seconds is None else time.monotonic() + seconds
-            steps = Steps(self.judge, language, deadline)
+            offline = isinstance(self.judge, OfflineJudge)
+            steps = (OfflineSteps if offline else Steps)(self.judge, language, deadline)
             evidence = evidence.but(
                 judge=self.judge.model, endpoint=self.judge.endpoint, language=language
             )

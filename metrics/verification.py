@@ -36,6 +36,8 @@ class Verification:
             ``"nearest"`` to the claim, which no model is asked for, or ``"none"``.
         threshold: the probability above which a claim counts as supported, where the service
             gives log probabilities; set by labels of one's own.
+        cascade: two probabilities; a claim that the offline judge holds to be supported with
+            one outside of them is decided by it, and only the others are sent to the model.
 
     Raises:
         SetupError: an option is not one of those offered, or two do not go together.
@@ -45,6 +47,7 @@ class Verification:
     votes: int = 1
     quotes: Quotes = "after"
     threshold: float = 0.5
+    cascade: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -61,6 +64,10 @@ class Verification:
             )
         if not 0 < self.threshold < 1:
             raise SetupError(f"threshold is between 0 and 1, not {self.threshold!r}")
+        if self.cascade is not None:
+            low, high = self.cascade
+            if not 0 <= low <= high <= 1:
+                raise SetupError(f"cascade is two probabilities, low and high, not {self.cascade}")
 
     @classmethod
     def of(cls, *, method: Method = "batched", quotes: Quotes | None = None, **rest: Any) -> Self:
@@ -77,7 +84,7 @@ class Verification:
         """What ``options()`` made, other options beside it left out."""
         return cls(
             options["verification"],
-            **{name: options[name] for name in ("votes", "quotes", "threshold")},
+            **{name: options[name] for name in ("votes", "quotes", "threshold", "cascade")},
         )
 
     def options(self) -> dict[str, Any]:
@@ -87,6 +94,7 @@ class Verification:
             "votes": self.votes,
             "quotes": self.quotes,
             "threshold": self.threshold,
+            "cascade": self.cascade,
         }
 
 

@@ -1,5 +1,6 @@
 """Check claims against contexts, in the way that ``Verification`` says.
 
+sure ones by the offline judge, where a cascade is wanted
 for each vote: the calls of the method  ->  one verdict a claim
 the votes                               ->  the verdict given most often
 the deciding words, where they did not come with the verdict
@@ -60,9 +61,12 @@ async def verify(
         return [ClaimVerdict(claim, "not_found") for claim in claims]
     checking = Checking(steps, contexts, how)
     texts = {str(number): claim.text for number, claim in enumerate(claims, start=1)}
-    ballots = [await checking.vote(texts, number) for number in range(how.votes)]
-    fresh = {number: majority([vote[number] for vote in ballots]) for number in texts}
-    decided = await add_quotes(steps, texts, fresh, contexts, how)
+    decided = await checking.sure(texts) if how.cascade else {}
+    open_ones = {number: text for number, text in texts.items() if number not in decided}
+    if open_ones:
+        ballots = [await checking.vote(open_ones, number) for number in range(how.votes)]
+        fresh = {number: majority([vote[number] for vote in ballots]) for number in open_ones}
+        decided |= await add_quotes(steps, open_ones, fresh, contexts, how)
     return [
         replace(decided[number], claim=claim) for number, claim in zip(texts, claims, strict=True)
     ]
@@ -220,6 +224,20 @@ class Checking:
         """Votes need some chance in the replies."""
         own = self.steps.judge.sampling.get("temperature")
         return {"temperature": VOTE_TEMPERATURE} if repetition and not own else {}
+
+    # --- without the model, and after it -------------------------------------------------
+
+    async def sure(self, texts: Texts) -> Verdicts:
+        """Those of which the offline judge is sure enough."""
+        from .offline import support
+
+        low, high = self.how.cascade or (0.0, 1.0)
+        found = await support(texts, self.contexts, self.steps.language)
+        return {
+            number: verdict
+            for number, verdict in found.items()
+            if verdict.probability is not None and not low < verdict.probability < high
+        }
 
 
 def _rank(verdict: ClaimVerdict) -> int:

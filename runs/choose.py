@@ -92,10 +92,10 @@ def bind_metrics(
 
 
 def _bind(metric: Any, judge: Judge | None) -> Metric:
-    from ..judge import Judge
+    from ..metrics.offline.judge import judge_of
 
     own = metric.llm
     if own is None and judge is None:
         raise SetupError(f"{metric.name} has no judge; pass judge= to evaluate, or llm= to it")
-    metric.llm = judge if own is None else Judge.of(own)
+    metric.llm = judge if own is None else judge_of(own)
     return metric  # type: ignore[no-any-return]

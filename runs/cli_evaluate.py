@@ -22,6 +22,7 @@ def evaluate_command(
     *,
     out: options.Out,
     metrics: options.Metrics = None,
+    judge: options.Judge = None,
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
@@ -51,8 +52,9 @@ def evaluate_command(
 
     names = options.metric_names(metrics)
     check_metrics(names)
-    judge = make_judge(
+    asked = make_judge(
         JudgeOptions(
+            offline=judge is not None,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -69,7 +71,7 @@ def evaluate_command(
         )
     )
     result = _evaluate(
-        judge,
+        asked,
         dataset=dataset,
         metrics=names,
         out=out,
@@ -80,7 +82,7 @@ def evaluate_command(
         budget=make_budget(max_tokens_total, max_cost, prices),
     )
     _show(result, as_json=as_json)
-    _after(judge, full=limit is None and not names)
+    _after(asked, full=limit is None and not names)
     return _verdict(result)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class JudgeOptions:
     """What the command line says about the judge; None where it says nothing."""
 
+    offline: bool = False
     model: str | None = None
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
@@ -46,6 +47,8 @@ def make_judge(options: JudgeOptions) -> Judge:
         SetupError: no model, no key, no recordings, or options that do not go together.
         RecordingFormatError: the recordings are of another format.
     """
+    if options.offline:
+        return _offline(options)
     recordings = _recordings(options)
     mode = str(recordings.mode) if recordings else "off"
     header = recordings.header if recordings and mode in ("replay", "missing") else {}
@@ -69,6 +72,15 @@ def make_judge(options: JudgeOptions) -> Judge:
         seed=sampling.pop("seed", None),
         extra=sampling,
     )
+
+
+def _offline(options: JudgeOptions) -> Judge:
+    from ..metrics.offline.judge import OfflineJudge
+
+    if options.model or options.base_url or options.recordings:
+        raise SetupError("--judge offline asks nobody: leave out --model, --base-url, --recordings")
+    key = _key(options.api_key_env) if options.embeddings else None
+    return OfflineJudge(_embedder(options, key))
 
 
 def make_budget(tokens: int | None, cost: float | None, prices: Path | None) -> Budget | None:

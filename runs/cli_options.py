@@ -16,6 +16,12 @@ class Mode(StrEnum):
     OFF = "off"
 
 
+class JudgeKind(StrEnum):
+    """Judges that are no model."""
+
+    OFFLINE = "offline"
+
+
 class Language(StrEnum):
     """Which prompt pack."""
 
@@ -46,6 +52,10 @@ Metrics = Annotated[
     typer.Option("--metrics", metavar="NAMES", help="Comma-separated, or given several times."),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many rows.")]
+Judge = Annotated[
+    JudgeKind | None,
+    typer.Option("--judge", help="Without a model and a key: features of the texts decide."),
+]
 Model = Annotated[str | None, typer.Option("--model", help="The judge's model.")]
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", help="OpenAI-compatible server; else as openai reads.")

@@ -13,9 +13,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..judge import Judge, run_sync
+from ..judge import run_sync
 from ..judge.errors import InputError, RecordingError
 from ..judge.limits import MOST
+from ..metrics.offline.judge import judge_of
 from ..metrics.outcomes import Failed
 from .check import check_rows
 from .choose import bind_metrics, check_metrics
@@ -116,8 +117,8 @@ async def aevaluate(
     Args:
         dataset: anything ``load_dataset`` takes.
         metrics: names, or objects such as ``Faithfulness(no_claims=1)``; the four when None.
-        judge: a ``Judge``, or anything ``ragas.evaluate(llm=…)`` takes, for the metrics that
-            have none of their own. Objects are copied, never written to.
+        judge: a ``Judge``, anything ``ragas.evaluate(llm=…)`` takes, or ``"offline"``, for the
+            metrics that have none of their own. Objects are copied, never written to.
         out: the run folder to write; see ``store``.
         overwrite: replace an earlier run there. A run that ended early needs no leave.
         limit: score only so many rows from the top; all are checked.
@@ -138,7 +139,7 @@ async def aevaluate(
     if out is not None:
         check_target(out, overwrite=overwrite)
     rows = load_dataset(dataset)
-    shared = None if judge is None else Judge.of(judge)
+    shared = None if judge is None else judge_of(judge)
     bound = bind_metrics(chosen, shared, language=language)
     check_rows(rows, bound)
     plan = Plan(rows[:limit], bound, shared, dataset, limit)

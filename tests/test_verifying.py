@@ -323,6 +323,7 @@ def test_what_was_chosen_is_recorded_in_the_score(metric: Any) -> None:
             "votes": 2,
             "quotes": "none",
             "threshold": 0.4,
+            "cascade": None,
         }.items()
     )
 
@@ -336,6 +337,8 @@ def test_what_was_chosen_is_recorded_in_the_score(metric: Any) -> None:
         {"votes": 1.5},
         {"threshold": 0},
         {"threshold": 1.0},
+        {"cascade": (0.9, 0.1)},
+        {"cascade": (-1, 0.5)},
         {"verification": "probability", "quotes": "after"},
     ],
     ids=str,
@@ -349,5 +352,39 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None
 def test_options_and_back(method: Any, quotes: Any, votes: int) -> None:
     if method == "probability" and quotes in ("after", "before"):
         quotes = "none"
-    how = Verification(method, votes, quotes, 0.3)
+    how = Verification(method, votes, quotes, 0.3, (0.1, 0.9))
     assert Verification.from_options(how.options()) == how
+
+
+# --- cascade ------------------------------------------------------------------------------------
+
+
+def test_claims_of_which_the_offline_judge_is_sure_are_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sure_of = dict(zip([claim.text for claim in CLAIMS], [0.95, 0.5, 0.05], strict=True))
+
+    async def support(texts: dict[str, str], *_: Any) -> dict[str, ClaimVerdict]:
+        return {
+            number: ClaimVerdict(
+                CLAIMS[0],
+                "supported" if sure_of[text] > 0.5 else "not_found",
+                probability=sure_of[text],
+            )
+            for number, text in texts.items()
+        }
+
+    monkeypatch.setattr("ragas_judge.metrics.offline.steps.support", support)
+    judge = judge_that()
+    found, _ = check(judge, Verification(quotes="none", cascade=(0.1, 0.9)))
+    assert [verdict.claim for verdict in found] == CLAIMS
+    assert [verdict.verdict for verdict in found] == ["supported", "not_found", "not_found"]
+    (request,) = judge._live.requests  # type: ignore[attr-defined]
+    assert list(blocks(request)[-1].values()) == [CLAIMS[1].text]
+
+
+def test_a_cascade_over_the_real_offline_judge() -> None:
+    judge = judge_that()
+    found, _ = check(judge, Verification(quotes="none", cascade=(0.5, 0.5)))
+    assert [verdict.verdict == "supported" for verdict in found] == [True, False, False]
+    assert judge._live.requests == []  # type: ignore[attr-defined]

@@ -11,19 +11,9 @@ from .numbers import han_value
 from .words import plain_width
 
 _NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+]  # fmt: skip
 _MONTHS = {name: number for number, name in enumerate(_NAMES, start=1)} | {
     name[:3]: number for number, name in enumerate(_NAMES, start=1)
 } | {"sept": 9}  # fmt: skip
@@ -41,7 +31,7 @@ _DATE = re.compile(
     rf"(?:份|\s?(?P<d5>{_HAN_DAY})\s?[日号])?"
     rf"|(?<!\d)(?P<m6>{_HAN_DAY})\s?月\s?(?P<d6>{_HAN_DAY})\s?[日号]"
     rf"|(?P<y7>(?<!\d){_YEAR}|{_HAN_YEAR})\s?年(?!代|的?历史)"
-    rf"|(?<![\d.,£$€¥#-])(?P<y8>{_YEAR})(?![\d%°℃]|[.,]\d|s\b|\s?[-–]?\s?(?:km|kg|m|cm|mm|miles|"
+    rf"|(?<![\d.,£$€¥#A-Za-z])(?<![A-Za-z]-)(?P<y8>{_YEAR})(?![\d%°℃]|[.,]\d|s\b|\s?[-–]?\s?(?:km|kg|m|cm|mm|miles|"
     r"people|years|feet|metres|meters|tonnes|tons|million|billion|square)\b|\s?[余多万亿人名米元吨个])",
     re.IGNORECASE,
 )

@@ -1,8 +1,8 @@
 """The numbers of a text, with units: 1,234.5; 45%; £3m; two hundred; 三百二十万; 5至10米.
 
 No library reads the numbers of both languages inside running text and tells where they stand.
-Dates and years are left to ``dates``. "one" and 一 alone are no numbers here: mostly they are
-articles.
+Dates and years are left to ``dates``. "one" and 一 alone are no numbers here, mostly they are
+articles; nor are decades (the 1990s) and digits that belong to a name (U-30).
 """
 
 from __future__ import annotations
@@ -16,27 +16,10 @@ from .measures import BEFORE, PATTERN, unit_of
 from .words import plain_width
 
 _ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
     "nineteen",
-]
+]  # fmt: skip
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _WORDS = dict(zip((*_ONES, *_TENS), (*range(20), *range(20, 100, 10)), strict=True))
 _SCALES = {
@@ -57,7 +40,7 @@ _NUMBER = re.compile(
     rf"(?P<sign>[{BEFORE}])?\s?"
     rf"(?:(?P<share>百分之)(?P<part>{_DIGITS}|{_HAN}+(?:点{_HAN}+)?)"
     rf"|(?<![\w.])(?P<spelt>{_SPELT})\b"
-    rf"|(?<![\d.])(?P<digits>{_DIGITS})"
+    rf"|(?<![\d.A-Za-z])(?<![A-Za-z]-)(?P<digits>{_DIGITS})(?![\d]*s\b)"
     r"(?:[多余]?(?P<hanscale>万亿|百万|千万|[百千万亿])"
     r"|[\s-]?(?P<scale>hundred|thousand|million|billion|trillion)\b|(?P<short>k|mn?|bn|tn)\b)?"
     rf"|(?P<han>{_HAN}{{2,}}(?:点{_HAN}+)?|[二两三四五六七八九十百千](?=[{_COUNTED}])))"
