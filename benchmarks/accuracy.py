@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import logging
-import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +26,13 @@ from _labelled import Row, plan, read_sets
 from _measured import measure
 from _methods import Asked, Method, parse_method
 from _ours import ask_ours
+from _patient import patient_judge
 from _ragas_own import ask_ragas
 from _verdict_file import Key, Verdicts
 
-from ragas_judge.judge import Judge, RetryPolicy
+from ragas_judge.judge import Judge
 from ragas_judge.judge.errors import EvaluatorError, SetupError
+from ragas_judge.judge.loops import together
 from ragas_judge.runs.exits import INTERRUPTED, exit_code
 from ragas_judge.runs.progress import Progress
 
@@ -112,11 +113,7 @@ async def ask_all(
             keep((row, method), await ask(row, method, judge))
 
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
-                group.create_task(work())
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        await together(work() for _ in range(at_once))
     finally:
         if judge is not None:
             await judge.aclose()
@@ -144,29 +141,8 @@ def answer(comparison: Comparison, questions: Sequence[Question], at_once: int) 
 
 
 def make_judge(options: argparse.Namespace) -> Judge | None:
-    """The model that is named; None for the offline judge.
-
-    Calls that take long are waited for: a second try beside the first would spoil the times.
-    """
-    if options.judge == OFFLINE:
-        return None
-    key = os.environ.get(options.api_key_env)
-    if not key and not options.print:
-        name = options.api_key_env
-        raise SetupError(f"{name} is not set; set it (to any text for a server without keys)")
-    patient = RetryPolicy(
-        attempt_timeout=options.timeout, budget=3 * options.timeout, patience=None
-    )
-    return Judge(
-        options.judge,
-        base_url=options.base_url,
-        api_key=key or None,
-        temperature=options.temperature,
-        max_tokens=options.max_tokens,
-        concurrency=options.concurrency,
-        cache=None if options.print else options.cache,
-        retry=patient,
-    )
+    """The model that is named; None for the offline judge."""
+    return None if options.judge == OFFLINE else patient_judge(options, asks=not options.print)
 
 
 def compare(options: argparse.Namespace) -> Comparison:

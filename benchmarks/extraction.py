@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import math
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,8 +21,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from ragas_judge.judge import Judge, RetryPolicy
-from ragas_judge.judge.errors import EvaluatorError, ReplyError, SetupError
+from _patient import patient_judge
+
+from ragas_judge.judge import Judge
+from ragas_judge.judge.errors import EvaluatorError, ReplyError
 from ragas_judge.metrics.extraction import Batch, batches, with_invented
 from ragas_judge.metrics.sample import Sample
 from ragas_judge.metrics.sentences import source_sentence
@@ -222,27 +223,6 @@ def _cell(column: str, value: float | None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 
-def make_judge(options: argparse.Namespace) -> Judge:
-    """The model that is named; slow calls are waited for."""
-    key = os.environ.get(options.api_key_env)
-    if not key:
-        name = options.api_key_env
-        raise SetupError(f"{name} is not set; set it (to any text for a server without keys)")
-    patient = RetryPolicy(
-        attempt_timeout=options.timeout, budget=3 * options.timeout, patience=None
-    )
-    return Judge(
-        options.judge,
-        base_url=options.base_url,
-        api_key=key,
-        temperature=options.temperature,
-        max_tokens=options.max_tokens,
-        concurrency=options.concurrency,
-        cache=options.cache,
-        retry=patient,
-    )
-
-
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(
@@ -270,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.repeats < 1 or (options.limit or 1) < 1:
         parser().error("--repeats and --limit are at least 1")
     try:
-        judge = make_judge(options)
+        judge = patient_judge(options)
         answers = read_answers(options.answers, options.limit)
         found = asyncio.run(measure(judge, answers, options.repeats))
     except EvaluatorError as error:

@@ -7,10 +7,10 @@ A passage is one sentence, or two neighbours. In Chinese text pairs of character
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .evidence import Quote
-from .offline.passages import windows
+from .offline.passages import Passage
 from .offline.words import tokens, units
 
 
@@ -24,15 +24,16 @@ def cover(claim: str, passage: str) -> float:
     return sum(unit in found for unit in wanted) / len(wanted) if wanted else 0.0
 
 
-def nearest(claim: str, contexts: Mapping[int, str], language: str) -> Quote | None:
+def nearest(claim: str, passages: Sequence[Passage]) -> Quote | None:
     """The nearest passage as a quote; of equally near ones the shorter, then the earlier.
 
     None: no passage shares a word with the claim.
 
-    >>> nearest("Its hull is larch.", {3: "It is old. The hull is of larch."}, "en").text
+    >>> from ragas_judge.metrics.offline.passages import windows
+    >>> nearest("Its hull is larch.", windows({3: "It is old. The hull is of larch."}, "en")).text
     'The hull is of larch.'
     """
-    rated = [(cover(claim, window.text), window) for window in windows(contexts, language)]
+    rated = [(cover(claim, passage.text), passage) for passage in passages]
     best = max(rated, key=lambda pair: (pair[0], -len(pair[1].text)), default=None)
     return best[1].quote() if best is not None and best[0] > 0 else None
 

@@ -17,6 +17,7 @@ from ..judge.errors import ReplyError
 from ..judge.items import Question
 from ..prompts import load_prompt
 from .nearest import nearest
+from .offline.passages import windows
 from .quotes import locate
 from .replies import EvidenceAnswer, parse_evidence
 
@@ -41,8 +42,9 @@ async def add_quotes(
     Words that cannot be had leave the verdict as it is, with a note: it was decided before.
     """
     if how.quotes == "nearest":
+        passages = windows(contexts, steps.language)
         return {
-            number: replace(verdict, quote=nearest(texts[number], contexts, steps.language))
+            number: replace(verdict, quote=nearest(texts[number], passages))
             for number, verdict in verdicts.items()
         }
     if how.quotes != "separate":

@@ -93,7 +93,7 @@ def test_the_command_prints_numbers_and_no_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(
-        extraction, "make_judge", lambda _: scripted.make_judge(by_repetition, max_reasks=0)
+        extraction, "patient_judge", lambda _: scripted.make_judge(by_repetition, max_reasks=0)
     )
     arguments = ["--judge", "any", "--answers", str(answers), "--limit", "1", "--json"]
     assert extraction.main(arguments) == 0
